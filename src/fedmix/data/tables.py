@@ -30,36 +30,13 @@ def read_table_file(
     label_edges: Sequence[float] | None = None,
     square: bool = False,
 ) -> Raw:
-    """Read a csv or parquet table.
+    """Read a csv or parquet table. Further files are appended below the first.
 
-    A csv's column that holds only numbers is read as numbers: 7 and 007 are one client or class.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        The file. Further files are appended below it.
-    label : str
-        Column with the classes.
-    client : str, optional
-        Column with the client of each row, as numbers or text, without spaces around it. Clients
-        are numbered in sorted order.
-    columns : sequence of str, optional
-        Feature columns in order; by default all but the label, the client and those in ``drop``,
-        which cannot be in this list.
-    drop : sequence of str, default=()
-        Columns to leave out.
-    names : sequence of str, optional
-        Column names of a csv without a header line.
-    codes : mapping of str to mapping, optional
-        Numbers that replace the texts of a column. A number as text is its digits.
-    label_edges : sequence of float, optional
-        Edges that bin a numeric label. A value's class is the number of edges below it.
-    square : bool, default=False
-        Whether to transpose each row as a square image. EMNIST's images are published transposed.
-
-    Returns
-    -------
-    Raw
+    :class:`fedmix.data.registry.TableOptions` describes the options. A csv's column that holds only
+    numbers is read as numbers: 7 and 007 are one client or class. Spaces around a client's name do
+    not count, and clients are numbered in sorted order. In ``codes`` a number is the text of its
+    digits. With ``label_edges`` a value's class is the number of edges below it. ``square`` is for
+    EMNIST, whose images are published transposed.
 
     Raises
     ------

@@ -130,24 +130,11 @@ def estimation_error(
 def model_errors(models: ArrayLike, truth: ArrayLike) -> NDArray:
     """Return ``d(models, truth) = min_pi max_j ||models_pi(j) - truth_j||_2`` of every round.
 
+    ``models`` are the estimated ones by round, of shape (rounds + 1, k, d). A single model (k = 1)
+    is compared with all true ones. Raises DataError if the shapes do not agree or a value is not
+    finite.
+
     Source: Su, Xu and Yang (2022), equation (6).
-
-    Parameters
-    ----------
-    models : array-like of shape (rounds + 1, k, d)
-        Estimated models by round. A single model (k = 1) is compared with all true ones.
-    truth : array-like of shape (k, d)
-        True models.
-
-    Returns
-    -------
-    ndarray of shape (rounds + 1,)
-        In units of the models.
-
-    Raises
-    ------
-    DataError
-        If the shapes do not agree or a value is not finite.
     """
     models, truth = np.asarray(models, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if models.ndim != 3 or truth.ndim != 2 or models.shape[2] != truth.shape[1]:

@@ -40,21 +40,12 @@ class Protocol:
 class Bench:
     """The common parts of a table's protocols.
 
-    Parameters
-    ----------
-    experiment : str
-        Name of a module of ``fedmix.experiments``.
-    study : str
-        Part of the key of the random streams, with the data set's name and the replication. All
-        protocols, and all rows of a table, use the same random numbers.
-    row : str
-        The setting whose values are the rows of the table.
-    setting : mapping
-        Values that no protocol changes, such as ``dataset``, ``n_clients`` and ``n_components``.
-    metrics : mapping of str to str
-        The metric that the table shows for each method.
-    data : mapping, optional
-        Data sets, by the names of the data set and its embedding; none by default.
+    ``experiment`` names a module of ``fedmix.experiments``, and ``row`` the setting whose values
+    are the rows of the table. ``setting`` holds the values that no protocol changes, such as
+    ``dataset``, ``metrics`` the metric that the table shows for each method, and ``data`` the data
+    sets, by the names of the data set and its embedding. ``study`` is part of the key of the random
+    streams, with the data set's name and the replication: all protocols, and all rows, use the same
+    random numbers.
     """
 
     experiment: str
@@ -66,21 +57,11 @@ class Bench:
     _runners: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, protocols: Sequence[Protocol], cells: Iterable[tuple[Any, int]]) -> pd.DataFrame:
-        """Run every protocol on every cell. Later runs on the same replications share their work.
+        """Run every protocol on every cell, the values of a row and of a replication.
 
-        Parameters
-        ----------
-        protocols : sequence of Protocol
-            The protocols to run.
-        cells : iterable of pairs
-            The values of a row and of a replication.
-
-        Returns
-        -------
-        DataFrame
-            One row per fit: ``protocol``, the row's value under the row's name, ``replication``,
-            ``method`` and ``value``. The value is missing if the fit diverged or its score is
-            undefined.
+        Later runs on the same replications share their work. The frame has one row per fit:
+        ``protocol``, the row's value under the row's name, ``replication``, ``method`` and
+        ``value``. The value is missing if the fit diverged or its score is undefined.
         """
         import pandas as pd
 
