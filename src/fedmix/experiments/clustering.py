@@ -61,15 +61,14 @@ def classes_of_clients(problem: Arrays, data: Dataset) -> list[int]:
 
 def shared_start(
     train: Clients,
-    n_components: int,
-    initialization: str,
+    setting: Any,
     streams: Streams,
     alignment: str = "best_of_50_orders",
     family: str = "gaussian",
 ) -> Arrays:
-    """Return the methods' shared initial values, fitted by a strategy and aligned."""
+    """Return the methods' shared initial values, by the setting's ``initialization``, aligned."""
     seed = streams.integer("initial values")
-    fits = initialize(train, n_components, initialization, family, seed)
+    fits = initialize(train, setting.n_components, setting.initialization, family, seed)
     weights, means = align_fits(
         train, *fits, random_state=streams.integer("alignment"), **ALIGNMENTS[alignment]
     )

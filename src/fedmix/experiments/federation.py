@@ -73,8 +73,7 @@ def initial_values(setting: Settings, problem: Arrays, data: None, streams: Stre
     """Fit every client alone and align the labels across clients."""
     from fedmix.experiments.clustering import shared_start
 
-    train, strategy = clients_in(problem, "train"), setting.initialization
-    return shared_start(train, setting.n_components, strategy, streams, family=setting.family)
+    return shared_start(clients_in(problem, "train"), setting, streams, family=setting.family)
 
 
 def run(

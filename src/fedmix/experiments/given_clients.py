@@ -51,8 +51,7 @@ def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: S
     """Fit every client alone and align the labels across clients."""
     from fedmix.experiments.clustering import shared_start
 
-    train = clients_in(problem, "train", data)
-    return shared_start(train, setting.n_components, setting.initialization, streams)
+    return shared_start(clients_in(problem, "train", data), setting, streams)
 
 
 def run(

@@ -116,9 +116,7 @@ def initial_values(setting: Settings, problem: Arrays, data: Dataset, streams: S
     from fedmix.experiments.clustering import shared_start
 
     train, _ = clients_of(setting, problem, data, streams)
-    return shared_start(
-        train, setting.n_components, setting.initialization, streams, setting.alignment
-    )
+    return shared_start(train, setting, streams, setting.alignment)
 
 
 def run(
