@@ -179,21 +179,9 @@ def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
 def validate(document: Document, kind: Any, context: Any = None, /, **added: Any) -> Any:
     """Validate a document and return what it declares.
 
-    Parameters
-    ----------
-    document : Document
-        The document that was read.
-    kind : type
-        The model, or a type made of models; see :mod:`fedmix.declarations`.
-    context : object, optional
-        The validators' context.
-    **added : object
-        Fields of the model that are not in the file, such as its name.
-
-    Raises
-    ------
-    ConfigurationError
-        With the place of every error and, for wrong names, the nearest valid ones.
+    ``kind`` is a model, or a type made of models; see :mod:`fedmix.declarations`. ``added`` holds
+    fields of the model that are not in the file, such as its name. Raises ConfigurationError with
+    the place of every error and, for wrong names, the nearest valid ones.
     """
     value, errors = checked(document, kind, context, **added)
     raise_all(errors)

@@ -26,15 +26,8 @@ __path__: list[str] = []
 def use_folder(folder: str | os.PathLike | None) -> None:
     """Use the methods of a folder from now on, in this process and in those that it starts.
 
-    Parameters
-    ----------
-    folder : path-like, optional
-        The folder; by default the environment variable FEDMIX_PLUGINS, if it is set.
-
-    Raises
-    ------
-    ConfigurationError
-        If the folder does not exist or is a file.
+    By default it is the folder of the environment variable FEDMIX_PLUGINS, if that is set. Raises
+    ConfigurationError if the folder does not exist or is a file.
     """
     folder = folder or os.environ.get(VARIABLE)
     if folder and Path(folder).is_file():

@@ -25,19 +25,9 @@ if TYPE_CHECKING:
 def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary name next to ``path``, and move the file into place if all went well.
 
-    A job that is killed, or runs twice at a time, never leaves a partial file under the final
-    name: ``os.replace`` is atomic within a folder.
-
-    Parameters
-    ----------
-    path : path-like
-        Final name. Its folder is created if it does not exist.
-
-    Yields
-    ------
-    pathlib.Path
-        The temporary name to write to, with the same suffix. The file has the permissions that
-        the user's umask gives.
+    A job that is killed, or runs twice at a time, never leaves a partial file under the final name:
+    ``os.replace`` is atomic within a folder, which is created if it does not exist. The temporary
+    name has the same suffix, and the file has the permissions that the user's umask gives.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,16 +78,8 @@ def write_arrays(path: str | os.PathLike, arrays: dict[str, np.ndarray]) -> None
 def read_arrays(path: str | os.PathLike, remade: bool = True) -> dict[str, np.ndarray]:
     """Read an npz file without unpickling.
 
-    Parameters
-    ----------
-    path : path-like
-    remade : bool, default=True
-        Whether the pipeline wrote the file and can write it again, unlike a file of the user.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged, with its name and what to do.
+    ``remade`` says whether the pipeline wrote the file and can write it again, unlike a file of the
+    user. A damaged file raises DataError, with its name and what to do.
     """
     import numpy as np
 

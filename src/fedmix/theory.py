@@ -162,8 +162,9 @@ def alignment_conditions(
 ) -> tuple[bool, bool]:
     """Return whether Theorems C.2 and C.4 of FedGrEM guarantee aligned labels.
 
-    They have no unknown constants. Theorem C.4 takes the clients in a given order. All good clients
-    are assumed to come first.
+    They have no unknown constants. Theorem C.2 is about the exhaustive and C.4 about the stepwise
+    search, which takes the clients in a given order. All good clients are assumed to come first.
+    Both are False if half of the clients or more are contaminated.
 
     Parameters
     ----------
@@ -175,12 +176,6 @@ def alignment_conditions(
         Largest distance between a good client's initial mean and its true mean.
     n_clients, n_contaminated : int
         K, and the number of contaminated clients.
-
-    Returns
-    -------
-    exhaustive, stepwise : bool
-        Whether the conditions of Theorem C.2 (exhaustive search) and of Theorem C.4 (stepwise
-        search) hold. Both are False if half of the clients or more are contaminated.
 
     References
     ----------

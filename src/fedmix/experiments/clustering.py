@@ -77,10 +77,10 @@ def shared_start(
 
 def starts_of(
     method: Method,
+    setting: Any,
     train: Clients,
-    problem: Arrays,
     components_per_client: Sequence[int],
-    strategy: str,
+    problem: Arrays,
     streams: Streams,
 ) -> dict[str, Any]:
     """Return the start that a method takes, by its kind.
@@ -91,8 +91,10 @@ def starts_of(
     if method.kind.starts_from != "means":
         return {"mixtures": (problem["initial_weights"], problem["initial_means"])}
     seed = streams.integer("initial values")
-    numbers = set(components_per_client)
-    means = {k: initialize(train, k, strategy, random_state=seed)[1] for k in numbers}
+    means = {
+        k: initialize(train, k, setting.initialization, random_state=seed)[1]
+        for k in set(components_per_client)
+    }
     return {"means": [means[k][g] for g, k in enumerate(components_per_client)]}
 
 
@@ -143,8 +145,7 @@ def known_of(
         **others,
     }
     known |= tuned(method, train, known, setting)
-    strategy = setting.initialization
-    known["starts"] = starts_of(method, train, problem, components_per_client, strategy, streams)
+    known["starts"] = starts_of(method, setting, train, components_per_client, problem, streams)
     return known
 
 

@@ -97,11 +97,10 @@ def _wrong(
 
     from fedmix.experiments.clustering import known_numbers
 
-    needs = method.kind.needs
+    needs = set(method.kind.needs)
     wrong: dict[str, Mapping[str, Any]] = {}
     for name, offset in _OFFSETS.items():
-        asks_for_all = {"n_clusters", "n_components"} & set(needs)
-        if not asks_for_all:
+        if not needs & {"n_clusters", "n_components"}:
             wrong[name] = {"components_per_client": np.maximum(own + offset, 1)}
         elif setting.n_components + offset > 0:
             wrong[name] = known_numbers(setting.n_components + offset, own)
