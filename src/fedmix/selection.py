@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fedmix.checks import check_integer
-from fedmix.clients import Clients, ClientsLike, as_clients
+from fedmix.clients import Clients, ClientsLike, as_clients, offsets_of
 from fedmix.errors import ConfigurationError, DivergenceError, SelectionWarning, nearest_names
 from fedmix.metrics.clustering import adjusted_rand_index, silhouette
 from fedmix.streams import seed_of
@@ -247,19 +247,16 @@ def _splits(
 ) -> list[tuple[Clients, Clients]]:
     """Return the points outside and in each fold; nothing if no client has a point for each."""
     n_splits = n_folds if n_splits is None else n_splits
-    if not 1 <= n_splits <= n_folds or n_folds < 2:
+    if not 1 <= n_splits <= n_folds:
         raise ConfigurationError(
             f"Expected n_folds >= 2 and 1 <= n_splits <= n_folds; got {n_folds} and {n_splits}."
         )
-    folds = [_folds(n, n_folds, [random_state, k]) for k, n in enumerate(clients.sizes.tolist())]
     if clients.sizes.max() < n_folds:
         return []
+    own = [_folds(n, n_folds, [random_state, k]) for k, n in enumerate(clients.sizes.tolist())]
+    folds = np.concatenate(own)
     return [
-        (
-            _part(clients, [own != fold for own in folds]),
-            _part(clients, [own == fold for own in folds]),
-        )
-        for fold in range(n_splits)
+        (_part(clients, folds != fold), _part(clients, folds == fold)) for fold in range(n_splits)
     ]
 
 
@@ -270,12 +267,11 @@ def _folds(n_points: int, n_folds: int, seed: list[int]) -> NDArray[np.int64]:
     return np.random.default_rng(seed).permutation(n_points) % n_folds
 
 
-def _part(clients: Clients, rows: list[NDArray[np.bool_]]) -> Clients:
-    """Return the selected rows of each client."""
-    responses = None
-    if clients.responses is not None:
-        responses = [clients.responses_of(k)[own] for k, own in enumerate(rows)]
-    return Clients.from_arrays([clients[k][own] for k, own in enumerate(rows)], responses)
+def _part(clients: Clients, kept: NDArray[np.bool_]) -> Clients:
+    """Return the clients with those of their points that are kept."""
+    sizes = [np.count_nonzero(own) for own in clients.split(kept)]
+    responses = None if clients.responses is None else clients.responses[kept]
+    return Clients(clients.points[kept], offsets_of(sizes), responses)
 
 
 def _with_starts(
