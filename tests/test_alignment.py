@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from fedmix import align
 from fedmix.alignment import alignment_score
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.kernels.alignment import distance_sums
+from fedmix.kernels.distances import distance_sums
 
 
 def shuffled(means, generator):

@@ -101,7 +101,7 @@ def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
         If the means are not a finite (K, R, d) array, if their distances overflow, or if a client
         has no permutation of 0 to R - 1.
     """
-    from fedmix.kernels.alignment import pair_distances
+    from fedmix.kernels.distances import pair_distances
 
     means = _as_means(means)
     return 2 * pair_distances(means, _as_permutations(permutations, means.shape[:2]))
@@ -158,7 +158,7 @@ def _align_in_order(means: FloatArray, order: NDArray[np.int64]) -> tuple[Permut
     """
     from scipy.optimize import linear_sum_assignment
 
-    from fedmix.kernels.alignment import distance_sums
+    from fedmix.kernels.distances import distance_sums
 
     n_clients, n_components, d = means.shape
     found = np.empty((n_clients, n_components), dtype=np.int64)
@@ -183,7 +183,7 @@ def _align_to_first(means: FloatArray) -> Permutations:
 
 def _exhaustive(means: FloatArray) -> Permutations:
     """Return the best of all permutations. The first client's is fixed without loss."""
-    from fedmix.kernels.alignment import pair_distances
+    from fedmix.kernels.distances import pair_distances
 
     n_clients, n_components, _ = means.shape
     n_combinations = factorial(n_components) ** (n_clients - 1)

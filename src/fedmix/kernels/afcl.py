@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedmix.kernels.compiler import njit
+from fedmix.kernels.distances import squared_distances_from
 
 COOPERATION_FLOOR = 1e-4  # squared distance within which a seed always moves with the winner
 
@@ -13,30 +14,18 @@ COOPERATION_FLOOR = 1e-4  # squared distance within which a seed always moves wi
 def compete(points, places, place_of, wins, rates, floor=COOPERATION_FLOOR):
     """Present points one by one: the winner and the seeds near it move towards the point.
 
-    Equal seeds always move alike, so each place where seeds are is moved once.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        One client's points, as the server rebuilds them.
-    places : ndarray of shape (m, d)
-        The different seeds. Moved in place.
-    place_of : ndarray of shape (k,)
-        The place of each seed.
-    wins : ndarray of shape (k,)
-        How often each seed has won; counted in place.
-    rates : ndarray of shape (d,)
-        Learning rate of each feature.
-    floor : float
-        Seeds within this squared distance of the winner always move; so do those that are no
-        farther from it than the point.
+    The points (n, d) are those of one client, as the server rebuilds them. Equal seeds always move
+    alike, so each of the ``places`` (m, d) where seeds are is moved once, in place. ``place_of``
+    (k,) is the place of each seed, and ``wins`` (k,) counts its wins, in place. Each feature has a
+    learning rate, (d,). Seeds within the squared distance ``floor`` of the winner always move, and
+    so do those that are no farther from it than the point.
     """
     n_seeds, n_places = len(place_of), len(places)
     columns = places.T.copy()  # the inner loops run over places
     distances, handicapped = np.empty(n_places), np.empty(n_seeds)
     total = wins.sum()
     for point in points:
-        _distances_from(point, columns, distances)
+        squared_distances_from(point, columns, distances)
         for j in range(n_seeds):
             handicapped[j] = wins[j] / total * distances[place_of[j]]
         winner = 0
@@ -46,7 +35,7 @@ def compete(points, places, place_of, wins, rates, floor=COOPERATION_FLOOR):
         reach = max(distances[place_of[winner]], floor)
         wins[winner] += 1
         total += 1
-        _distances_from(columns[:, place_of[winner]].copy(), columns, distances)
+        squared_distances_from(columns[:, place_of[winner]].copy(), columns, distances)
         for f in range(len(point)):
             row, rate, target = columns[f], rates[f], point[f]
             for j in range(n_places):
@@ -55,34 +44,13 @@ def compete(points, places, place_of, wins, rates, floor=COOPERATION_FLOOR):
     places[:] = columns.T
 
 
-@njit(cache=True, inline="always")
-def _distances_from(point, columns, distances):
-    """Set ``distances`` (k,) to the squared distances of columns (d, k) from a point (d,)."""
-    distances[:] = 0.0
-    for f in range(len(point)):
-        row, value = columns[f], point[f]
-        for j in range(len(distances)):
-            difference = value - row[j]
-            distances[j] += difference * difference
-
-
 @njit(cache=True)
 def describe(points, labels, n_seeds):
-    """Describe the points of each seed by their centre and their mean distance from it.
+    """Return the mean distance (k,) of each seed's points from their centre, and the centre (k, d).
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    labels : ndarray of shape (n,)
-        The seed of each point.
-    n_seeds : int
-        k.
-
-    Returns
-    -------
-    spreads, centres : ndarrays of shape (k,) and (k, d)
-        0 for a seed without points. The centre of a single point has the mean of its coordinates
-        in every feature, as in the authors' program.
+    ``labels`` (n,) are the seeds of the points (n, d). Both results are 0 for a seed without
+    points. The centre of a single point has the mean of its coordinates in every feature, as in
+    the authors' program.
     """
     n_points, n_features = points.shape
     spreads, centres = np.zeros(n_seeds), np.zeros((n_seeds, n_features))
@@ -120,21 +88,11 @@ def group(close, place_of):
 
     A copy and the later ones near it join the youngest group that holds any of them, or open one.
     The groups are no connected components: a copy may be in two. Equal copies are always in the
-    same groups, so that a place's groups are kept once.
+    same groups, so that a place's groups are kept once. ``close`` (m, m) is :func:`near` of the
+    places where copies are, and ``place_of`` (G, k) the place of each client's copy of each seed.
 
-    Parameters
-    ----------
-    close : ndarray of shape (m, m)
-        :func:`near` of the m places where copies are.
-    place_of : ndarray of shape (G, k)
-        The place of each client's copy of each seed.
-
-    Returns
-    -------
-    members : ndarray of shape (n, 3)
-        Group, client and seed of every membership. The first of a group opened it.
-    n_alone : int
-        Copies that are in no group.
+    Returns the group, client and seed of every membership, (n, 3), of which the first of a group
+    opened it, and the number of copies that are in no group.
     """
     n_places = len(close)
     neighbours = [np.flatnonzero(row) for row in close]

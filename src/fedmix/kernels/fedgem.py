@@ -5,30 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from fedmix.kernels.compiler import njit
-from fedmix.kernels.distances import squared_distance
-
-_TILE = 256
+from fedmix.kernels.distances import TILE, squared_distance, squared_distances_from
 
 
 @njit(cache=True)
 def assign(points, offsets, means, component_offsets, log_weights):
-    """Return each point's most probable component of its own client.
+    """Return each point's most probable component of its own client, counted from 0, (n,).
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    offsets : ndarray of shape (G + 1,)
-        Client g owns points ``offsets[g]`` to ``offsets[g + 1]``.
-    means : ndarray of shape (C, d)
-        All clients' components, client after client.
-    component_offsets : ndarray of shape (G + 1,)
-        Client g owns components ``component_offsets[g]`` to ``component_offsets[g + 1]``.
-    log_weights : ndarray of shape (C,)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Labels start at 0 within each client.
+    Client g owns the points (n, d) from ``offsets[g]`` to ``offsets[g + 1]``. It owns the
+    components, with means (C, d) and log weights (C,), from ``component_offsets[g]`` to
+    ``component_offsets[g + 1]``.
     """
     labels = np.empty(len(points), dtype=np.int64)
     for g in range(len(offsets) - 1):
@@ -48,56 +34,31 @@ def assign(points, offsets, means, component_offsets, log_weights):
 def overlap_rows(centres, radii, next_client, start, stop):
     """Test the balls of rows ``start`` to ``stop`` against those of all later clients.
 
-    Parameters
-    ----------
-    centres : ndarray of shape (C, d)
-    radii : ndarray of shape (C,)
-        Radii of the balls (not squared).
-    next_client : ndarray of shape (C,)
-        First component of the client after the component's own.
-
-    Returns
-    -------
-    ndarray of bool of shape (stop - start, C)
-        True where ||M_i - M_j|| <= r_i + r_j and j belongs to a later client than i.
+    The balls have centres (C, d) and radii (C,), not squared. ``next_client`` (C,) is the first
+    component of the client after the component's own. The result (stop - start, C) is True where
+    ||M_i - M_j|| <= r_i + r_j and j belongs to a later client than i.
     """
-    n_components, n_features = centres.shape
+    n_components = len(centres)
     overlap = np.zeros((stop - start, n_components), dtype=np.bool_)
-    squared = np.empty(_TILE)
-    for begin in range(next_client[start], n_components, _TILE):
-        width = min(_TILE, n_components - begin)
-        tile = centres[begin : begin + width].T.copy()  # the inner loops run over neighbours
-        others = radii[begin : begin + width]
+    scratch = np.empty(TILE)
+    for begin in range(next_client[start], n_components, TILE):
+        squared = scratch[: min(TILE, n_components - begin)]
+        tile = centres[begin : begin + TILE].T.copy()  # the inner loops run over neighbours
+        others = radii[begin : begin + TILE]
         for i in range(start, stop):
             first = max(0, next_client[i] - begin)
-            if first >= width:
+            if first >= len(squared):
                 continue
-            squared[:width] = 0.0
-            for f in range(n_features):
-                row, value = tile[f], centres[i, f]
-                for j in range(width):
-                    difference = row[j] - value
-                    squared[j] += difference * difference
-            found = overlap[i - start, begin : begin + width]
-            for j in range(first, width):
+            squared_distances_from(centres[i], tile, squared)
+            found = overlap[i - start, begin : begin + TILE]
+            for j in range(first, len(squared)):
                 found[j] = np.sqrt(squared[j]) <= radii[i] + others[j]
     return overlap
 
 
 @njit(cache=True)
 def overlap_pairs(centres, radii, left, right):
-    """Test given pairs of balls; the arithmetic is that of :func:`overlap_rows`.
-
-    Parameters
-    ----------
-    centres : ndarray of shape (C, d)
-    radii : ndarray of shape (C,)
-    left, right : ndarray of shape (P,)
-
-    Returns
-    -------
-    ndarray of bool of shape (P,)
-    """
+    """Test pairs of balls, ``left`` and ``right`` (P,), as :func:`overlap_rows` does."""
     overlap = np.empty(len(left), dtype=np.bool_)
     for p in range(len(left)):
         squared = squared_distance(centres[right[p]], centres[left[p]])
@@ -125,23 +86,13 @@ def _find_root(parent, i):
 
 @njit(cache=True)
 def join_pairs(left, right, client, one_component_per_client, parent, ring, size):
-    """Join the super-clusters of each pair in turn; the state is updated in place.
+    """Join the super-clusters of each pair in turn, and return whether each joined two, (P,).
 
-    Parameters
-    ----------
-    left, right : ndarray of shape (P,)
-        Overlapping components, in the server's order.
-    client : ndarray of shape (C,)
-        The client of each component.
-    one_component_per_client : bool
-        Whether a join that would put two components of one client together is refused.
-    parent, ring, size : ndarray of shape (C,)
-        Union-find forest, circular list of each super-cluster's members, and sizes at the roots.
-
-    Returns
-    -------
-    ndarray of bool of shape (P,)
-        Whether the pair joined two super-clusters.
+    ``left`` and ``right`` (P,) are overlapping components in the server's order. ``client`` (C,)
+    is the client of each component. With ``one_component_per_client`` a join that would put two
+    components of one client together is refused. The state is updated in place: the union-find
+    forest ``parent`` (C,), each super-cluster's members as a circular list ``ring`` (C,), and the
+    ``size`` (C,) at the roots.
     """
     n_clients = client[-1] + 1
     seen = np.full(n_clients, -1, dtype=np.int64)
@@ -183,19 +134,8 @@ def add_common_maximisers(left, right, copies, centres, radii, sign, total, coun
     """Add each pair's common maximiser nu* to the sets T of both components, in place.
 
     nu* = M + clip(1/2, 1 - r'/w, r/w) (M' - M), w = ||M' - M||, with ``sign`` = -1 for the printed
-    difference (M - M'). Identical centres (w = 0) share M itself.
-
-    Parameters
-    ----------
-    left, right, copies : ndarray of shape (P,)
-        The pairs, and how often nu* enters.
-    centres : ndarray of shape (C, d)
-    radii : ndarray of shape (C,)
-    sign : float
-    total : ndarray of shape (C, d)
-        Sums of the sets T.
-    count : ndarray of shape (C,)
-        Sizes of the sets T.
+    difference (M - M'). Identical centres (w = 0) share M itself. It enters ``copies`` (P,) times.
+    ``total`` (C, d) and ``count`` (C,) are the sums and sizes of the sets.
     """
     for p in range(len(left)):
         i, j = left[p], right[p]
