@@ -17,13 +17,6 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable], Any]:
 
     Numba itself ends with an ``EOFError`` or an ``OSError`` where a file of its cache is cut off or
     the disk is full.
-
-    Parameters
-    ----------
-    cache : bool, default=False
-        Whether to keep compiled code on disk.
-    **options
-        As ``numba.njit`` takes.
     """
 
     def decorate(function: Callable) -> Any:

@@ -15,35 +15,14 @@ def gaussian_expectation(
     The points are walked once in blocks; responsibilities live for one block only. Sums are taken
     about the current means, so that they keep their digits when the data lie far from the origin.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (d, n)
-        The points, one row a feature, so that loops over points are vectorised.
-    offsets : ndarray of shape (K + 1,)
-        Client k owns columns ``offsets[k]`` to ``offsets[k + 1]``.
-    weights : ndarray of shape (C,)
-        Mixing weights of all clients' components, client after client.
-    means : ndarray of shape (C, d)
-        Component means.
-    component_offsets : ndarray of shape (K + 1,)
-        Client k owns components ``component_offsets[k]`` to ``component_offsets[k + 1]``.
-    floor : int
-        See :func:`fedmix.kernels.responsibilities.normalise`.
-    with_scatter : bool
-        Whether to sum the scatter, which a step of the means does not need.
-    with_likelihood : bool
-        Whether to sum the log-likelihoods, which neither step needs.
+    Client k owns the ``columns`` (d, n), one row a feature, from ``offsets[k]`` to
+    ``offsets[k + 1]``. It owns the components, with ``weights`` (C,) and ``means`` (C, d), from
+    ``component_offsets[k]`` to ``component_offsets[k + 1]``. ``floor`` is that of
+    :func:`fedmix.kernels.responsibilities.normalise`.
 
-    Returns
-    -------
-    responsibilities : ndarray of shape (C,)
-        Sums of responsibilities.
-    scores : ndarray of shape (C, d)
-        Sums of responsibility times (x - mean).
-    scatters : ndarray of shape (C,)
-        Sums of responsibility times |x - mean|^2; zeros where not asked for.
-    log_likelihoods : ndarray of shape (K,)
-        Up to the density's constant; zeros where not asked for.
+    Returns the sums of responsibilities (C,), of responsibility times (x - mean) (C, d) and of
+    responsibility times |x - mean|^2 (C,), and the log-likelihoods (K,) up to the density's
+    constant. The last two are zeros where not asked for.
     """
     n_clients, n_features = len(offsets) - 1, columns.shape[0]
     responsibilities = np.zeros(len(weights))

@@ -11,21 +11,10 @@ from fedmix.kernels.compiler import njit
 
 @njit(cache=True)
 def model_based_clusters(points, n_clusters):
-    """Merge points into clusters with a full covariance each.
+    """Merge points (n, d) into clusters with a full covariance each.
 
-    Each merge increases the sum of the clusters' terms of :func:`_term` by the least.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Pairs of them cost n^2 floats of memory.
-    n_clusters : int
-        Clusters left at the end, at most n.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        A point of each point's cluster, as its label.
+    Each merge increases the sum of the clusters' terms of :func:`_term` by the least. Pairs of
+    points cost n^2 floats of memory. The label of a point is a point of its cluster.
 
     References
     ----------

@@ -15,29 +15,16 @@ ROUNDING = 1e-3  # times a tolerance of 1e-12: a few units in the last place of 
 
 @njit(cache=True, error_model="numpy")
 def huber_centres(points, weights, thresholds, tolerance):
-    """Minimise sum_k weights_k rho_k(|points_k - z|) over z, for each component.
+    """Return the minimisers (R, d) of sum_k weights_k rho_k(|points_k - z|) over z.
 
-    rho_k is Huber's function: u^2 / 2 up to ``thresholds_k``, linear beyond. Newton's method with a
-    line search; a trace of curvature is added in directions that have none.
+    The points are (K, R, d). The weights (K,) are not negative and not all zero. rho_k is Huber's
+    function: u^2 / 2 up to ``thresholds_k``, which may be infinite, and linear beyond.
 
-    Parameters
-    ----------
-    points : ndarray of shape (K, R, d)
-        What is pooled.
-    weights : ndarray of shape (K,)
-        Weights, not negative, not all zero.
-    thresholds : ndarray of shape (K,)
-        From 0 to infinity.
-    tolerance : float
-        The optimum is where sum_k g_k = 0 with g_k = weights_k min(1, thresholds_k / u_k)
-        (points_k - z), u_k = |points_k - z|. The iteration stops at
-        |sum_k g_k| <= tolerance * sum_k |g_k|, or at the rounding error of that sum.
-
-    Returns
-    -------
-    ndarray of shape (R, d)
-        The minimisers. Where they are not unique (all points beyond their thresholds, on a line)
-        the one that the iteration meets first from the weighted mean.
+    Newton's method with a line search stops at |sum_k g_k| <= tolerance * sum_k |g_k|, or at the
+    rounding error of that sum, where g_k = weights_k min(1, thresholds_k / u_k) (points_k - z), u_k
+    = |points_k - z|. A trace of curvature is added in directions that have none. Where minimisers
+    are not unique (all points beyond their thresholds, on a line) it is the one that the iteration
+    meets first from the weighted mean.
     """
     _, n_components, d = points.shape
     centres = np.empty((n_components, d))

@@ -14,36 +14,14 @@ def regression_expectation(
 ):
     """Sum responsibilities, weighted scores and normal matrices over each client's points.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (d, n)
-        The covariates, one row a feature.
-    responses : ndarray of shape (n,)
-        The responses.
-    offsets : ndarray of shape (K + 1,)
-        Client k owns columns ``offsets[k]`` to ``offsets[k + 1]``.
-    weights : ndarray of shape (K, R)
-        Mixing weights.
-    coefficients : ndarray of shape (K, R, d)
-        Regression coefficients.
-    floor : int
-        See :func:`fedmix.kernels.responsibilities.normalise`.
-    with_normal : bool
-        Whether to sum the normal matrices, which a gradient step does not need.
-    with_likelihood : bool
-        Whether to sum the log-likelihoods, which neither step needs.
+    Client k owns the ``columns`` (d, n), one row a feature, and ``responses`` (n,) from
+    ``offsets[k]`` to ``offsets[k + 1]``. It has ``weights`` (K, R) and ``coefficients`` (K, R, d).
+    ``floor`` is that of :func:`fedmix.kernels.responsibilities.normalise`.
 
-    Returns
-    -------
-    responsibilities : ndarray of shape (K, R)
-        Sums of responsibilities.
-    scores : ndarray of shape (K, R, d)
-        Sums of responsibility times (y - x'theta) x.
-    normal : ndarray of shape (K, R, d, d)
-        Sums of responsibility times x x', in the upper triangle; of shape (0, R, d, d) where not
-        asked for.
-    log_likelihoods : ndarray of shape (K,)
-        Up to the density's constant; zeros where not asked for.
+    Returns the sums of responsibilities (K, R), of responsibility times (y - x'theta) x (K, R, d)
+    and of responsibility times x x' (K, R, d, d), in the upper triangle, and the log-likelihoods
+    (K,) up to the density's constant. Where not asked for, the normal matrices are of shape
+    (0, R, d, d) and the log-likelihoods zeros.
     """
     n_features = columns.shape[0]
     n_clients, n_components = weights.shape
@@ -121,19 +99,9 @@ def add_normal(columns, start, stop, responsibilities, scratch, normal):
 def solve_normal(normal, right):
     """Solve symmetric positive definite systems by Cholesky's decomposition.
 
-    Parameters
-    ----------
-    normal : ndarray of shape (m, d, d)
-        The matrices; only their upper triangles are read.
-    right : ndarray of shape (m, d)
-        The right-hand sides.
-
-    Returns
-    -------
-    solutions : ndarray of shape (m, d)
-        Undefined where singular.
-    singular : ndarray of shape (m,)
-        Whether a pivot fell below d * 1e-13 of its diagonal entry.
+    Only the upper triangles of ``normal`` (m, d, d) are read. Returns the solutions (m, d) for the
+    right-hand sides (m, d), and whether a pivot fell below d * 1e-13 of its diagonal entry, (m,).
+    The solution of such a singular system is undefined.
     """
     m, d = right.shape
     solutions = np.zeros((m, d))

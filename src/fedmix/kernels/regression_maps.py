@@ -23,7 +23,7 @@ from fedmix.kernels.compiler import njit
 class RotatedClients:
     """Clients' regressions in the basis of their own left singular vectors.
 
-    Parameters
+    Attributes
     ----------
     rows : ndarray of shape (r, d)
         ``U_i' X_i``, client after client; client i has min(n_i, d) rows.
@@ -58,16 +58,7 @@ class RotatedClients:
 def rotate(clients: Clients) -> RotatedClients:
     """Turn every client's regression into the basis of its left singular vectors.
 
-    Clients of one size share a batched singular value decomposition.
-
-    Parameters
-    ----------
-    clients : Clients
-        With responses; sizes may differ, a client may be empty.
-
-    Returns
-    -------
-    RotatedClients
+    Clients of one size share a batched singular value decomposition. A client may be empty.
     """
     d, sizes = clients.n_features, clients.sizes
     offsets = offsets_of(np.minimum(sizes, d))
@@ -87,23 +78,10 @@ def rotate(clients: Clients) -> RotatedClients:
 def local_filter(
     curvatures: NDArray, learning_rate: float, local: str, local_steps: int
 ) -> NDArray:
-    """Return the eigenvalues of Lemma 1's P_i.
+    """Return the eigenvalues of Lemma 1's P_i, from the eigenvalues c of ``X_i X_i' / n_i``.
 
-    Parameters
-    ----------
-    curvatures : ndarray
-        Eigenvalues c of ``X_i X_i' / n_i``.
-    learning_rate : float
-        The paper's eta.
-    local : {"fedavg", "fedprox"}
-        s local gradient steps, or the proximal solve.
-    local_steps : int
-        s; the proximal solve does not use it.
-
-    Returns
-    -------
-    ndarray of the shape of ``curvatures``
-        ``sum_{l < s} (1 - eta c)^l``, or ``1 / (1 + eta c)``.
+    They are ``sum_{l < s} (1 - eta c)^l`` for s local gradient steps ("fedavg"), and
+    ``1 / (1 + eta c)`` for the proximal solve ("fedprox"), which does not use s.
     """
     if local == "fedprox":
         return 1.0 / (1.0 + learning_rate * curvatures)
@@ -118,17 +96,10 @@ def local_filter(
 def hard_round(rows, targets, filters, offsets, models, labels, gradient):
     """Label every client by its smallest residual and sum the filtered gradients by label.
 
-    Parameters
-    ----------
-    rows, targets, offsets
-        Of :class:`RotatedClients`.
-    filters : ndarray of shape (r,)
-        Of :func:`local_filter`.
-    models : ndarray of shape (k, d)
-    labels : ndarray of shape (M,)
-        Overwritten: rule (8) of the paper; ties, and clients without data, go to the first model.
-    gradient : ndarray of shape (k, d)
-        Overwritten: ``sum_i X_i' P_i (X_i theta_j - y_i)`` over the clients of label j.
+    ``rows``, ``targets`` and ``offsets`` are those of :class:`RotatedClients`, and ``filters`` (r,)
+    those of :func:`local_filter`. The ``labels`` (M,) are overwritten by rule (8) of the paper:
+    ties, and clients without data, go to the first of the ``models`` (k, d). The ``gradient`` (k,
+    d) is overwritten by ``sum_i X_i' P_i (X_i theta_j - y_i)`` over the clients of label j.
     """
     k, d = models.shape
     residuals = np.empty((k, max(1, np.max(np.diff(offsets)))))

@@ -30,25 +30,14 @@ SMALLEST = -708.0  # below, the result would not be a normal number
 def normalise(squares, weights, floor, largest, total, with_likelihood):
     """Turn squared residuals into responsibilities, in place.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (R, BLOCK)
-        In its first b columns. In: squared residual of each point under each component.
-        Out: responsibilities.
-    weights : ndarray of shape (R,)
-        Mixing weights.
-    floor : int
-        ``NO_FLOOR`` is log-sum-exp. ``ZEROS`` and ``BELOW`` raise weight times kernel to 1e-8
-        before normalising, where it is exactly 0 or up to 1e-8.
-    largest, total : ndarray of shape (b,)
-        Scratch.
-    with_likelihood : bool
-        Whether to return the log-likelihood. Its logarithms take a third of the time.
+    The first b columns of ``squares`` (R, BLOCK) hold the squared residual of each point under each
+    component, and afterwards the responsibilities. ``weights`` (R,) are the mixing weights. The
+    floor ``NO_FLOOR`` is log-sum-exp. ``ZEROS`` and ``BELOW`` raise weight times kernel to 1e-8
+    before normalising, where it is exactly 0 or up to 1e-8. ``largest`` and ``total`` (b,) are
+    scratch.
 
-    Returns
-    -------
-    float
-        The block's log-likelihood, up to the density's constant; 0 where not asked for.
+    Returns the block's log-likelihood, up to the density's constant; 0 where not asked for, because
+    its logarithms take a third of the time.
     """
     if floor == NO_FLOOR:
         _shifted_kernels(squares, weights, largest, total)

@@ -275,17 +275,11 @@ def _replace_farthest(distances, labels, distance, label):
 def merge_nearest(products, squares, first_row, first_column, nearest, labels):
     """Merge a block of scalar products into the nearest neighbours found so far.
 
-    Parameters
-    ----------
-    products : (r, c) float32 array
-        Scalar products of r points with c others.
-    squares : (c,) float32 array
-        Squared norms of the c others.
-    first_row, first_column : int
-        Index of the block's first point and of its first other; a point is no neighbour of itself.
-    nearest, labels : (r, k) arrays
-        A max-heap a point of (squared distance less the point's own squared norm, index),
-        changed in place; empty places hold infinity.
+    ``products`` (r, c) are those of r points with c others, whose squared norms are ``squares``
+    (c,), both float32. The block begins at point ``first_row`` and other ``first_column``; a point
+    is no neighbour of itself. ``nearest`` and ``labels`` (r, k) are a max-heap a point of (squared
+    distance less the point's own squared norm, index), changed in place; empty places hold
+    infinity.
     """
     for i in range(products.shape[0]):
         heap, heap_labels = nearest[i], labels[i]
