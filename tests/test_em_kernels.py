@@ -6,10 +6,10 @@ from numba import njit
 
 from fedmix import Clients, families, methods
 from fedmix.families import Sample
+from fedmix.kernels.em import has_settled, limited_steps
 from fedmix.kernels.joint import joint_expectation
 from fedmix.kernels.regression import solve_normal
 from fedmix.kernels.responsibilities import BELOW, BLOCK, NO_FLOOR, ZEROS, exp_of_nonpositive
-from fedmix.kernels.rounds import has_settled, limited_steps
 
 
 @njit

@@ -10,8 +10,7 @@ from scipy.optimize import minimize
 
 from fedmix import Clients, methods
 from fedmix.errors import ConfigurationError, DivergenceError, SelectionWarning
-from fedmix.kernels.huber import huber_centres
-from fedmix.kernels.rounds import penalty_thresholds
+from fedmix.kernels.huber import huber_centres, penalty_thresholds
 from fedmix.methods.fedgrem import pool_towards_centre
 from fedmix.metrics import estimation_error
 from fedmix.selection import choose, tune

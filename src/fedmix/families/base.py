@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fedmix.checks import check_choice
 from fedmix.clients import Clients, offsets_of
+from fedmix.kernels.em import mixing_weights
 from fedmix.kernels.responsibilities import BELOW, NO_FLOOR, ZEROS
-from fedmix.kernels.rounds import mixing_weights
 
 FloatArray = NDArray[np.float64]
 

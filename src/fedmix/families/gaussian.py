@@ -8,8 +8,7 @@ import numpy as np
 
 from fedmix.clients import Clients
 from fedmix.families.base import Family, FloatArray, Sample, Statistics, floor_code
-from fedmix.kernels.em import gaussian_expectation
-from fedmix.kernels.rounds import weighted_means
+from fedmix.kernels.em import gaussian_expectation, weighted_means
 
 SMALLEST_PUBLISHED_WEIGHT = 1e-10
 

@@ -1,4 +1,8 @@
-"""E-step of Gaussian mixtures with identity covariances, for all clients in one pass."""
+"""E-step of Gaussian mixtures with identity covariances, and the small formulas of a round.
+
+At a few small clients NumPy's calls would take longer than the E-step. The formulas keep NumPy's
+order of operations, so that a fit does not depend on who computes them.
+"""
 
 import numpy as np
 
@@ -78,3 +82,53 @@ def _squared_distances(columns, start, stop, means, squares):
             mean = means[r, c]
             for i in range(stop - start):
                 row[i] += (x[i] - mean) * (x[i] - mean)
+
+
+@njit(cache=True)
+def mixing_weights(responsibilities, sizes, previous):
+    """Return sums of responsibilities (K, R) over sizes (K,); empty clients keep the previous."""
+    weights = np.empty(responsibilities.shape)
+    for k in range(len(sizes)):
+        for r in range(weights.shape[1]):
+            own = responsibilities[k, r] / sizes[k] if sizes[k] > 0 else previous[k, r]
+            weights[k, r] = own
+    return weights
+
+
+@njit(cache=True)
+def weighted_means(scores, masses, means):
+    """Return means (K, R, d) plus scores (K, R, d) over masses (K, R); those of no mass stay."""
+    moved = means.copy()
+    for k in range(masses.shape[0]):
+        for r in range(masses.shape[1]):
+            if masses[k, r] > 0:
+                for c in range(moved.shape[2]):
+                    moved[k, r, c] += scores[k, r, c] / masses[k, r]
+    return moved
+
+
+@njit(cache=True, error_model="numpy")
+def limited_steps(step_sizes, curvatures):
+    """Return the step sizes (K, R), each at most one over its curvature (K, R)."""
+    limited = np.empty(step_sizes.shape)
+    for k in range(limited.shape[0]):
+        for r in range(limited.shape[1]):
+            limit = 1.0 / curvatures[k, r]
+            limited[k, r] = limit if limit < step_sizes[k, r] else step_sizes[k, r]
+    return limited
+
+
+@njit(cache=True)
+def all_within(values, largest):
+    """Return whether no value (m,) is NaN or larger than ``largest`` in absolute value."""
+    return (np.abs(values) <= largest).all()
+
+
+@njit(cache=True)
+def has_settled(before, after, tolerance):
+    """Return whether each of the values (m,) changed by less than the tolerance or not at all."""
+    for i in range(len(after)):
+        change = abs(before[i] - after[i])
+        if not (change < tolerance or change == 0.0):
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Huber-type location problems: the server's part of a penalised pooling."""
+"""Penalised pooling at the server: thresholds, shrinkage and Huber-type location problems."""
 
 import math
 
@@ -134,3 +134,25 @@ def _subtract_square(matrix, scale, vector):
         row, factor = matrix[c], scale * vector[c]
         for e in range(len(vector)):
             row[e] -= factor * vector[e]
+
+
+@njit(cache=True, error_model="numpy")
+def penalty_thresholds(penalty, sizes):
+    """Return lambda / sqrt(n_k), (K,), from sizes (K,); infinite for a client without points."""
+    thresholds = np.empty(len(sizes))
+    for k in range(len(sizes)):
+        thresholds[k] = penalty / math.sqrt(sizes[k]) if sizes[k] > 0 else np.inf
+    return thresholds
+
+
+@njit(cache=True)
+def shorten(deviations, lengths, thresholds):
+    """Shorten deviations (K, R, d) of lengths (K, R) by thresholds (K,), to no less than zero."""
+    shortened = np.empty(deviations.shape)
+    for k in range(lengths.shape[0]):
+        for r in range(lengths.shape[1]):
+            ratio = thresholds[k] / lengths[k, r] if lengths[k, r] > 0 else 1.0
+            factor = max(1.0 - ratio, 0.0)
+            for c in range(deviations.shape[2]):
+                shortened[k, r, c] = factor * deviations[k, r, c]
+    return shortened

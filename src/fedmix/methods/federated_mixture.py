@@ -17,7 +17,7 @@ from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample, Statistics
 from fedmix.initialization import aligned_initial_values
 from fedmix.inputs import LARGEST
-from fedmix.kernels.rounds import all_within, has_settled
+from fedmix.kernels.em import all_within, has_settled
 from fedmix.methods.base import (
     Constraints,
     FederatedEstimator,

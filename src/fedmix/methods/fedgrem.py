@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample, Statistics
-from fedmix.kernels.huber import huber_centres
-from fedmix.kernels.rounds import limited_steps, penalty_thresholds, shorten
+from fedmix.kernels.em import limited_steps
+from fedmix.kernels.huber import huber_centres, penalty_thresholds, shorten
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.federated_mixture import FederatedMixture, FloatArray
 from fedmix.selection import penalty_candidates, tune
