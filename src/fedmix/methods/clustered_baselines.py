@@ -16,7 +16,6 @@ from fedmix.kernels.regression_maps import RotatedClients, rotate
 from fedmix.methods.base import Constraints, register
 from fedmix.methods.clustered_regression import (
     ClusteredRegression,
-    Start,
     check_regression,
     starting_models,
 )
@@ -65,9 +64,9 @@ class IFCA(ClusteredRegression):
         )
         self.average = average
 
-    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+    def _start(self, clients: Clients, rng: np.random.Generator) -> NDArray:
         shape = (self.n_clusters, clients.n_features)
-        return Start(starting_models(self.init, shape, clients, rng)[None])
+        return starting_models(self.init, shape, clients, rng)[None]
 
 
 @register
@@ -106,17 +105,12 @@ class FedAvg(ClusteredRegression):
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
-        self.local = local
-        self.local_steps = local_steps
-        self.learning_rate = learning_rate
-        self.rounds = rounds
-        self.init = init
-        self.gamma = gamma
-        self.tol = tol
-        self.random_state = random_state
+        super().__init__(
+            None, local, local_steps, learning_rate, rounds, init, gamma, tol, random_state
+        )
 
-    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
-        return Start(starting_models(self.init, (clients.n_features,), clients, rng)[None, None])
+    def _start(self, clients: Clients, rng: np.random.Generator) -> NDArray:
+        return starting_models(self.init, (clients.n_features,), clients, rng)[None, None]
 
 
 @register
@@ -146,19 +140,15 @@ class OracleClustering(ClusteredRegression):
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
+        super().__init__(
+            None, local, local_steps, learning_rate, rounds, None, gamma, tol, random_state
+        )
         self.models = models
-        self.local = local
-        self.local_steps = local_steps
-        self.learning_rate = learning_rate
-        self.rounds = rounds
-        self.gamma = gamma
-        self.tol = tol
-        self.random_state = random_state
 
-    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+    def _start(self, clients: Clients, rng: np.random.Generator) -> NDArray:
         n_clusters = max(1, len(np.atleast_1d(self.models)))
         shape = (n_clusters, clients.n_features)
-        return Start(starting_models(self.models, shape, clients, rng)[None])
+        return starting_models(self.models, shape, clients, rng)[None]
 
 
 @register
@@ -209,16 +199,11 @@ class OneShotClustering(ClusteredRegression):
         tol: float = 0.0,
         random_state: int = 0,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.local = local
-        self.local_steps = local_steps
-        self.learning_rate = learning_rate
-        self.rounds = rounds
+        super().__init__(
+            n_clusters, local, local_steps, learning_rate, rounds, None, gamma, tol, random_state
+        )
         self.ridge = ridge
         self.n_init = n_init
-        self.gamma = gamma
-        self.tol = tol
-        self.random_state = random_state
 
     def _fit(self, clients: Clients) -> None:
         """Learn the clients' clusters, then a model for each cluster."""

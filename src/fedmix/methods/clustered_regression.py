@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -20,23 +19,6 @@ from fedmix.streams import generator_of
 
 # Phase 1 multiplies four data values. Outside these bounds the products leave float64's range.
 _SMALLEST, _LARGEST = 1e-60, 1e60
-
-
-@dataclass
-class Start:
-    """The start of Phase 2 and the communication up to it.
-
-    Parameters
-    ----------
-    history : ndarray of shape (t + 1, k, d)
-        The models of each round so far. Phase 2 starts from the last ones.
-    up, down : int, default=0
-        Number of floats sent so far to the server and to the clients.
-    """
-
-    history: NDArray
-    up: int = 0
-    down: int = 0
 
 
 class ClusteredRegression(FederatedEstimator):
@@ -150,8 +132,7 @@ class ClusteredRegression(FederatedEstimator):
         with threadpool_limits(limits=1):  # sums in another order would differ in the last bits
             rotated = rotate(clients)
             self._choose_learning_rate(rotated)
-            start = self._start(clients, generator_of(self.random_state))
-            self._refine(rotated, start)
+            self._refine(rotated, self._start(clients, generator_of(self.random_state)))
         self.labels_ = assign(clients, self.models_)
 
     def _predict(self, clients: Clients) -> list[NDArray]:
@@ -159,8 +140,8 @@ class ClusteredRegression(FederatedEstimator):
         labels = assign(clients, self.models_)
         return [np.full(n, z) for n, z in zip(clients.sizes, labels, strict=True)]
 
-    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
-        """Return the models that Phase 2 starts from."""
+    def _start(self, clients: Clients, rng: np.random.Generator) -> NDArray:
+        """Return the models (t + 1, k, d) of the rounds so far. Phase 2 starts from the last."""
         raise NotImplementedError
 
     def _choose_learning_rate(self, rotated: RotatedClients) -> None:
@@ -173,19 +154,24 @@ class ClusteredRegression(FederatedEstimator):
             self._send(up=n_clients, down=n_clients)
         self.gamma_ = self.learning_rate_ * curvature
 
-    def _refine(self, rotated: RotatedClients, start: Start) -> None:
-        """Run Phase 2 and set all fitted attributes except the labels."""
-        before = len(start.history) - 1
-        history = np.concatenate([start.history, np.empty((self.rounds, *start.history.shape[1:]))])
-        gradient = self._gradient_map(rotated)
-        k, d = history.shape[1:]
-        self._send(up=start.up, down=start.down)
-        for t in self._rounds(self.rounds, done=before):
-            summed, labels = gradient(history[t - 1])
-            history[t] = history[t - 1] - self._step(rotated.sizes, labels, k) * summed
+    def _refine(self, rotated: RotatedClients, start: NDArray) -> None:
+        """Run Phase 2 after the rounds of ``start``; set all fitted attributes but the labels."""
+        (k, d), n_clients = start.shape[1:], len(rotated.sizes)
+        history = np.concatenate([start, np.empty((self.rounds, k, d))])
+        filters = local_filter(
+            rotated.curvatures, self.learning_rate_, self.local, self.local_steps
+        )
+        labels, summed = np.empty(n_clients, dtype=np.int64), np.empty((k, d))
+        for t in self._rounds(self.rounds, done=len(start) - 1):
+            models = history[t - 1]
+            hard_round(
+                rotated.rows, rotated.targets, filters, rotated.offsets, models, labels, summed
+            )
+            history[t] = models - self._step(rotated.sizes, labels, k) * summed
             _check_finite(history[t], t)
-            self._send(up=len(rotated.sizes) * d, down=len(rotated.sizes) * k * d)
-            self.converged_ = self.tol > 0 and _largest_move(history[t - 1 : t + 1]) <= self.tol
+            self._send(up=n_clients * d, down=n_clients * k * d)
+            largest_move = np.linalg.norm(history[t] - models, axis=1).max()
+            self.converged_ = self.tol > 0 and bool(largest_move <= self.tol)
         self.models_ = history[self.n_rounds_].copy()
         self.history_ = {"models": history[: self.n_rounds_ + 1]}
 
@@ -198,24 +184,6 @@ class ClusteredRegression(FederatedEstimator):
             return np.full((k, 1), self.learning_rate_ / sizes.sum())
         points = np.bincount(labels, weights=sizes, minlength=k)
         return self.learning_rate_ / np.maximum(points, 1)[:, None]  # no client, no update
-
-    def _gradient_map(
-        self, rotated: RotatedClients
-    ) -> Callable[[NDArray], tuple[NDArray, NDArray]]:
-        """Return the function from models (k, d) to summed local gradients (k, d) and labels."""
-        filters = local_filter(
-            rotated.curvatures, self.learning_rate_, self.local, self.local_steps
-        )
-        labels = np.empty(len(rotated.sizes), dtype=np.int64)
-
-        def gradient(models: NDArray) -> tuple[NDArray, NDArray]:
-            total = np.empty_like(models)
-            hard_round(
-                rotated.rows, rotated.targets, filters, rotated.offsets, models, labels, total
-            )
-            return total, labels
-
-        return gradient
 
 
 def assign(clients: Clients, models: NDArray) -> NDArray:
@@ -282,11 +250,6 @@ def check_regression(clients: Clients) -> None:
                 "leave the range of float64. Rescale it to between "
                 f"{_SMALLEST:.0e} and {_LARGEST:.0e}."
             )
-
-
-def _largest_move(models: NDArray) -> float:
-    """Return the largest distance between a model's two rounds, from models (2, k, d)."""
-    return float(np.linalg.norm(models[1] - models[0], axis=1).max())
 
 
 def _check_finite(models: NDArray, t: int) -> None:

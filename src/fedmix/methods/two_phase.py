@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.clustered_regression import ClusteredRegression, Start, starting_models
+from fedmix.methods.clustered_regression import ClusteredRegression, starting_models
 from fedmix.methods.moment_descent import (
     CrossMoment,
     PairSource,
@@ -180,7 +180,7 @@ class TwoPhase(ClusteredRegression):
         self.min_anchor_points = min_anchor_points
         self.average = average
 
-    def _start(self, clients: Clients, rng: np.random.Generator) -> Start:
+    def _start(self, clients: Clients, rng: np.random.Generator) -> NDArray:
         """Run Phase 1."""
         theta = starting_models(self.init, (clients.n_features,), clients, rng)
         self.anchors_ = self._choose_anchors(clients, rng)
@@ -191,7 +191,8 @@ class TwoPhase(ClusteredRegression):
             trail.append(self._descend(clients, source, trail[-1], alpha, beta, t, rng))
         self.anchor_labels_ = group_anchors(trail[-1], self.n_clusters, self.linkage)
         history = [group_centres(e, self.anchor_labels_, self.n_clusters) for e in trail]
-        return Start(np.stack(history), *self._phase1_floats(clients, sources))
+        self._count_floats(clients, sources)
+        return np.stack(history)
 
     def _descend(
         self,
@@ -317,7 +318,7 @@ class TwoPhase(ClusteredRegression):
             return self.subspace_rounds
         return ceil(self.n_clusters * log(max(2, clients.points.size)))
 
-    def _phase1_floats(self, clients: Clients, sources: list[PairSource]) -> tuple[int, int]:
+    def _count_floats(self, clients: Clients, sources: list[PairSource]) -> None:
         """Count the floats of Phase 1: models and subspaces down, moments and estimates up."""
         d, h = clients.n_features, len(self.anchors_)
         k = min(self.n_clusters, d)
@@ -331,4 +332,4 @@ class TwoPhase(ClusteredRegression):
             up, down = up + heard * exchanges * k * d, down + heard * exchanges * k * d
         if self.alpha is None or self.beta is None:
             up += len(clients) * d * (d + 1) // 2
-        return up, down
+        self._send(up=up, down=down)
