@@ -257,13 +257,8 @@ class OneShotClustering(ClusteredRegression):
 def local_estimates(rotated: RotatedClients, ridge: float) -> NDArray:
     """Return every client's own ridge or least squares estimate, of shape (M, d).
 
-    Parameters
-    ----------
-    rotated : RotatedClients
-        The clients' data, see :func:`fedmix.kernels.regression_maps.rotate`.
-    ridge : float
-        Penalty in units of the client's mean squared feature. With 0, the estimate is 0 in
-        directions in which the client's features do not vary.
+    The penalty is in units of the client's mean squared feature. Without one, the estimate is 0 in
+    directions in which the client's features do not vary.
     """
     n_clients, n_features = len(rotated.sizes), rotated.rows.shape[1]
     owners = rotated.owners

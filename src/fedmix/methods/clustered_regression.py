@@ -187,19 +187,9 @@ class ClusteredRegression(FederatedEstimator):
 
 
 def assign(clients: Clients, models: NDArray) -> NDArray:
-    """Return the model with the smallest residual for each client (equation (8)).
+    """Return the model with the smallest residual for each client (equation (8)), (M,).
 
-    Parameters
-    ----------
-    clients : Clients
-        The clients, with responses.
-    models : ndarray of shape (k, d)
-        Regression coefficients.
-
-    Returns
-    -------
-    ndarray of int of shape (M,)
-        Ties, and clients without points, are assigned to the first model.
+    Ties, and clients without points, are assigned to the first of the models (k, d).
     """
     check_regression(clients)
     owners = np.repeat(np.arange(len(clients)), clients.sizes)
@@ -213,23 +203,9 @@ def starting_models(
 ) -> NDArray:
     """Check and return the given start, or return a random one in the scale of the data.
 
-    A random model is ``R / sqrt(d) N(0, I)`` with ``R^2 = d sum y^2 / sum ||x||^2``, an estimate of
-    the models' squared norm. In the paper's experiments R = 2 is known.
-
-    Parameters
-    ----------
-    init : array-like or None
-        The start, or None for a random one.
-    shape : tuple of int
-        The shape of the start: (k, d) or (d,).
-    clients : Clients
-        The clients, with responses.
-    rng : Generator
-        The generator of the random start.
-
-    Returns
-    -------
-    ndarray of shape ``shape``
+    The shape is (k, d) or (d,). A random model is ``R / sqrt(d) N(0, I)`` with ``R^2 = d sum y^2 /
+    sum ||x||^2``, an estimate of the models' squared norm. In the paper's experiments R = 2 is
+    known.
     """
     if init is None:
         spread = np.sum(clients.points**2)

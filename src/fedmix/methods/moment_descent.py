@@ -21,18 +21,10 @@ from fedmix.clients import Clients
 class CrossMoment:
     """The matrix ``Y = sum_i c_i sum_{j != l} a_ij b_il'``, which need not be formed.
 
-    Here ``a_ij = left_ij x_ij`` and ``b_ij = right_ij x_ij``, where left and right are residuals.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Points of the clients, client after client. Every client has at least one.
-    starts : ndarray of shape (m,)
-        First row of each client.
-    scales : ndarray of shape (m,)
-        c_i: the client's weight divided by its number of pairs.
-    left, right : ndarray of shape (n,)
-        Residuals. A zero excludes a point from one side.
+    Here ``a_ij = left_ij x_ij`` and ``b_ij = right_ij x_ij``, where left and right are residuals
+    (n,). A zero excludes a point from one side. The points (n, d) are in the order of the clients,
+    each of which has at least one; ``starts`` (m,) are their first rows. The ``scales`` (m,) are
+    c_i, a client's weight divided by its number of pairs.
     """
 
     points: NDArray
@@ -77,17 +69,9 @@ class CrossMoment:
 class PairSource:
     """Clients whose pairs of points estimate the subspace in one round.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Points of the clients, client after client.
-    responses : ndarray of shape (n,)
-        Responses of the points.
-    sizes : ndarray of shape (m,)
-        Number of points of each client, at least two.
-    fresh : bool
-        If True, every client contributes its first and second point as one pair, with equal
-        weights. If False, it contributes all pairs of different points, with weight n_i / N.
+    The points (n, d) and responses (n,) are in the order of the clients, whose sizes (m,) are at
+    least two. If ``fresh``, every client contributes its first and second point as one pair, with
+    equal weights. Otherwise it contributes all pairs of different points, with weight n_i / N.
     """
 
     points: NDArray
@@ -106,10 +90,7 @@ class PairSource:
     def moment(self, theta: NDArray) -> CrossMoment:
         """Return the moment whose leading subspace contains the residual errors (Step 9).
 
-        Parameters
-        ----------
-        theta : ndarray of shape (d,)
-            An anchor's estimate.
+        ``theta`` (d,) is an anchor's estimate.
         """
         left = self.responses - self.points @ theta
         right = left
@@ -137,22 +118,9 @@ def orthogonal_iteration(
 ) -> NDArray:
     """Approximate the top-k left singular vectors by federated orthogonal iteration (Algorithm 3).
 
-    Parameters
-    ----------
-    times, transposed_times : callable
-        ``Q -> Y Q`` and ``Q -> Y' Q``: sums of the clients' messages, each of shape (d, k).
-    d, k : int
-        Number of rows of Y and dimension of the subspace.
-    rounds : int
-        Number T_1 of exchanges, rounded up to an even number because one step of the iteration on
-        Y Y' needs two.
-    rng : Generator
-        Draws the random orthogonal start.
-
-    Returns
-    -------
-    ndarray of shape (d, k)
-        Orthonormal columns.
+    ``times`` and ``transposed_times`` are ``Q -> Y Q`` and ``Q -> Y' Q``: sums of the clients'
+    messages, each of shape (d, k). The number T_1 of exchanges is rounded up to an even number
+    because one step of the iteration on Y Y' needs two. Returns orthonormal columns (d, k).
     """
     q, _ = np.linalg.qr(rng.standard_normal((d, k)))
     for _ in range((rounds + 1) // 2):
@@ -172,21 +140,7 @@ def power_iteration(
 ) -> tuple[NDArray, float]:
     """Return the leading left singular vector and value of a matrix by iterating on ``A A'``.
 
-    Parameters
-    ----------
-    moment : ndarray of shape (k, k)
-        The anchor's moment A in the subspace.
-    rounds : int
-        Number T_2 of iterations.
-    rng : Generator
-        Draws the start.
-
-    Returns
-    -------
-    direction : ndarray of shape (k,)
-        The singular vector.
-    value : float
-        The singular value.
+    The matrix is an anchor's moment A in the subspace, (k, k). There are T_2 iterations.
     """
     direction = rng.standard_normal(len(moment))
     direction /= np.linalg.norm(direction)
@@ -205,24 +159,10 @@ def anchor_moment(
 ) -> tuple[NDArray, NDArray]:
     """Return an anchor's moment A in the subspace (equation (2)) and its mean gradient there.
 
-    Parameters
-    ----------
-    points, responses : ndarray of shape (n, d) and (n,)
-        The anchor's points in this round, n >= 2.
-    theta : ndarray of shape (d,)
-        The anchor's estimate.
-    basis : ndarray of shape (d, k)
-        Orthonormal basis of the subspace.
-    fresh : bool
-        If True, A pairs the first half of the points with the second. If False, it uses all pairs
-        of different points.
-
-    Returns
-    -------
-    moment : ndarray of shape (k, k)
-        A.
-    mean : ndarray of shape (k,)
-        The mean gradient.
+    The anchor has points (n, d) and responses (n,) in this round, n >= 2, and the estimate
+    ``theta``. ``basis`` (d, k) is an orthonormal basis of the subspace. If ``fresh``, A (k, k)
+    pairs the first half of the points with the second. Otherwise it uses all pairs of different
+    points.
     """
     projected = (responses - points @ theta)[:, None] * (points @ basis)
     n, total = len(projected), projected.sum(axis=0)
@@ -238,17 +178,7 @@ def covariance_bounds(clients: Clients) -> tuple[float, float]:
     The pooled second moment is shrunk towards a multiple of the identity by the oracle
     approximating rule of Chen, Wiesel, Eldar and Hero (2010). Shrinkage is needed because sampling
     spreads the extreme eigenvalues, and alpha / beta^2 sets a step size. Directions without any
-    variation do not count.
-
-    Parameters
-    ----------
-    clients : Clients
-        The clients, whose points are pooled.
-
-    Returns
-    -------
-    alpha, beta : float
-        Smallest and largest eigenvalue; both 1 if no direction varies.
+    variation do not count. Both are 1 if no direction varies.
     """
     n, d = clients.n_points, clients.n_features
     moment = clients.points.T @ clients.points / n
@@ -262,26 +192,12 @@ def covariance_bounds(clients: Clients) -> tuple[float, float]:
 
 
 def group_anchors(estimates: NDArray, k: int, linkage: str = "average") -> NDArray:
-    """Group the anchors' estimates into k clusters.
+    """Group the anchors' estimates (h, d) into k <= h clusters, numbered by first appearance, (h,).
 
-    Hierarchical clustering is cut at k groups. The paper groups anchors that are nearer than
-    Delta / 2. If its rule gives k well-separated groups, either linkage returns them. Otherwise
-    either linkage still returns k groups. Single linkage is the paper's rule with the threshold
-    that gives k groups.
-
-    Parameters
-    ----------
-    estimates : ndarray of shape (h, d)
-        One estimate per anchor, h >= k.
-    k : int
-        Number of clusters.
-    linkage : {"average", "single"}, default="average"
-        Linkage of the hierarchical clustering.
-
-    Returns
-    -------
-    ndarray of shape (h,)
-        Labels 0 to k - 1, numbered by first appearance.
+    Hierarchical clustering is cut at k groups. The paper groups anchors that are nearer than Delta
+    / 2. If its rule gives k well-separated groups, either linkage, "average" or "single", returns
+    them. Otherwise either still returns k groups. Single linkage is the paper's rule with the
+    threshold that gives k groups.
     """
     from scipy.cluster import hierarchy
 
