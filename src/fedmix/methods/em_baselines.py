@@ -1,4 +1,4 @@
-"""EM and gradient EM without federation: each client alone, or all points pooled."""
+"""The baselines of Tian, Weng and Feng (2024): EM without federation, FedEM and TGMM."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.methods.base import Constraints, register
@@ -137,3 +138,112 @@ class PooledGradientEM(_Pooled, LocalGradientEM):
     ----------
     The baseline Pooled-GrEM of Tian, Weng and Feng (2024), Section 4.
     """
+
+
+@register
+class FedEM(CommonComponentsMixin, FederatedMixture):
+    """Federated EM: the server averages the clients' M-steps in each round.
+
+    Each client keeps its own mixing weights. A client without points does not count in the average
+    and receives the result.
+
+    Parameters
+    ----------
+    weighting : {"equal", "size"}, default="equal"
+        Weights of the clients in the average: equal, as in the program of Tian, Weng and Feng, or
+        their shares n_k / n of the points, as in Marfoq et al. (Algorithm 1).
+    **others
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`.
+
+    References
+    ----------
+    Marfoq et al. (2021), as in the comparison of Tian, Weng and Feng (2024), Section 4.
+    """
+
+    constraints: ClassVar[Constraints] = {"weighting": [{"equal", "size"}]}
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        family: str = "gaussian",
+        weighting: str = "equal",
+        max_rounds: int = 1000,
+        tol: float = 1e-4,
+        init: tuple[FloatArray, FloatArray] | str | None = None,
+        density_floor: str | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
+        self.weighting = weighting
+
+    def _fit(self, clients: Clients) -> None:
+        """Alternate between local EM steps and averages."""
+        sample = self._start(clients)
+        sizes = sample.sizes if self.weighting == "size" else sample.sizes > 0
+        shares = sizes.astype(np.float64)[:, None, None]
+        for _ in self._em_rounds():
+            statistics = self._expectation(sample)
+            self.weights_ = statistics.mixing_weights(self.weights_)
+            local = self._maximise(statistics)
+            self._check_finite(self.weights_, local)
+            centre = (shares * local).sum(axis=0) / shares.sum()
+            self.means_ = np.repeat(centre[None], len(clients), axis=0)
+            self._send(up=self.means_.size, down=self.means_.size)
+
+
+@register
+class TGMM(FederatedMixture):
+    """Transfer learning for Gaussian mixtures, with each client in turn as the target.
+
+    A component's mean is pulled towards the initial means of the other clients that have points.
+    The weight of each is ``source_weight`` times the component's own mass:
+
+        theta_r^(k) = (mean_r^(k) + s sum_{f != k} theta0_r^(f)) / (1 + s (K - 1)),
+
+    where mean_r^(k) is the weighted average of the client's own points.
+
+    Parameters
+    ----------
+    source_weight : float, default=0.4
+        The weight s of one other client. The default is the paper's.
+    **others
+        See :class:`fedmix.methods.federated_mixture.FederatedMixture`. ``density_floor`` changes
+        only the E-step here.
+
+    References
+    ----------
+    Wang et al. (2021), as in the comparison of Tian, Weng and Feng (2024), Sections 4 and B.
+    """
+
+    families: ClassVar[tuple[str, ...]] = ("gaussian",)
+    constraints: ClassVar[Constraints] = {
+        "family": [{"gaussian"}],
+        "source_weight": ["number >= 0"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        family: str = "gaussian",
+        source_weight: float = 0.4,
+        max_rounds: int = 1000,
+        tol: float = 1e-4,
+        init: tuple[FloatArray, FloatArray] | str | None = None,
+        density_floor: str | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__(n_components, family, max_rounds, tol, init, density_floor, random_state)
+        self.source_weight = source_weight
+
+    def _fit(self, clients: Clients) -> None:
+        """Run EM on each client with the pull of all other clients."""
+        sample = self._start(clients)
+        filled = self._with_points[:, None, None]
+        sources = self.means_[self._with_points].sum(axis=0) - np.where(filled, self.means_, 0.0)
+        share = 1.0 + self.source_weight * (np.sum(filled) - filled)
+        for _ in self._em_rounds():
+            statistics = self._expectation(sample)
+            self.weights_ = statistics.mixing_weights(self.weights_)
+            local = families.get(self.family).maximise(statistics, self.means_)
+            self.means_ = (local + self.source_weight * sources) / share
+        self._send(up=sources.size, down=sources.size)
