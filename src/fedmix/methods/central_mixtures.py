@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,11 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.methods.base import (
-    Constraints,
-    FederatedEstimator,
-    register,
-)
+from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.centroids import components_of
 from fedmix.methods.likelihood import LikelihoodMixin
 from fedmix.methods.variational import fit_in_blocks
@@ -68,14 +64,17 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
         return own if full else own * np.eye(self.n_features_in_)
 
     def _fit_model(
-        self, model: GaussianMixture | BayesianGaussianMixture, clients: Clients
+        self,
+        model: GaussianMixture | BayesianGaussianMixture,
+        fit: Callable[[Any, NDArray[np.float64]], object],
+        clients: Clients,
     ) -> None:
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings(), threadpool_limits(limits=1):
             warnings.simplefilter("ignore", ConvergenceWarning)  # ours is raised below
             try:
-                self._run(model, clients.points)
+                fit(model, clients.points)
             except ValueError as error:  # a covariance that is singular at the data's scale
                 raise DivergenceError(f"{type(self).__name__}: {error}") from error
         if not np.isfinite(model.means_).all():
@@ -89,11 +88,6 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
             self._warn_of_no_convergence(f"max_iter = {self.max_iter} iterations")
         size = model.means_.size + model.weights_.size + model.covariances_.size
         self._send(up=clients.points.size, down=np.count_nonzero(clients.sizes) * size)
-
-    def _run(
-        self, model: GaussianMixture | BayesianGaussianMixture, points: NDArray[np.float64]
-    ) -> None:
-        model.fit(points)
 
     def _options(self) -> dict[str, Any]:
         seed = int(generator_of(self.random_state).integers(2**31))
@@ -154,7 +148,8 @@ class CentralGMM(_CentralMixture):
         """Fit the mixture to all clients' points."""
         from sklearn.mixture import GaussianMixture
 
-        self._fit_model(GaussianMixture(self.n_components, **self._options()), clients)
+        model = GaussianMixture(self.n_components, **self._options())
+        self._fit_model(model, GaussianMixture.fit, clients)
         self.n_clusters_ = self.n_components
 
     def _n_parameters(self) -> int:
@@ -225,12 +220,6 @@ class CentralDPGMM(_CentralMixture):
             weight_concentration_prior_type="dirichlet_process",
             **self._options(),
         )
-        self._fit_model(model, clients)
+        in_blocks = self.covariance_type == "spherical"  # whose update equations are ours
+        self._fit_model(model, fit_in_blocks if in_blocks else BayesianGaussianMixture.fit, clients)
         self.n_clusters_ = len(np.unique(model.predict(clients.points)))
-
-    def _run(self, model: BayesianGaussianMixture, points: NDArray[np.float64]) -> None:
-        """Fit in blocks where the update equations are ours."""
-        if self.covariance_type == "spherical":
-            fit_in_blocks(model, points)
-        else:
-            model.fit(points)

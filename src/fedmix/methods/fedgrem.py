@@ -149,7 +149,9 @@ class FedGrEM(FederatedMixture):
     def _fit(self, clients: Clients) -> None:
         """Alternate between local gradient steps and central updates."""
         sample = self._start(clients)
-        self.penalty_scale_ = self._choose_penalty_scale(clients)
+        held_out = self.penalty_scale == "held-out"
+        scale = tune(self, clients)["penalty_scale"] if held_out else self.penalty_scale
+        self.penalty_scale_ = float(scale)
         self.penalty_ = float(self.initial_penalty)
         step_sizes = self._initial_step_sizes()
         rate = np.sqrt(clients.n_features + np.log(len(clients)))
@@ -161,9 +163,10 @@ class FedGrEM(FederatedMixture):
             weights = statistics.mixing_weights(self.weights_)
             means = self._local_means(statistics, step_sizes)
             self._check_finite(weights, means)
-            self.penalty_ = self._next_penalty(rate)
+            self.penalty_ = float(self.penalty_decay * self.penalty_ + self.penalty_scale_ * rate)
             self.weights_, self.means_ = self._central_update(weights, means, sample, active)
-            floats = len(sample.sizes[active]) * self._floats_per_client()
+            per_client = means[0].size + (weights[0].size if self.aggregate_weights else 0)
+            floats = len(sample.sizes[active]) * per_client
             self._send(up=floats, down=floats)
 
     def _initial_step_sizes(self) -> FloatArray:
@@ -187,10 +190,6 @@ class FedGrEM(FederatedMixture):
         if self.safe_step != "curvature":
             return weights
         return np.maximum(weights, families.get(self.family).curvature(statistics))
-
-    def _next_penalty(self, rate: float) -> float:
-        """Return lambda[t] = kappa_0 lambda[t-1] + C sqrt(d + log K), the root being the rate."""
-        return float(self.penalty_decay * self.penalty_ + self.penalty_scale_ * rate)
 
     def _central_update(
         self, weights: FloatArray, means: FloatArray, sample: Sample, active: slice | np.ndarray
@@ -230,15 +229,6 @@ class FedGrEM(FederatedMixture):
                 own = generator.choice(size, self.batch_size, replace=False)
             rows.append(sample.offsets[k] + own)
         return sample.take(rows)
-
-    def _choose_penalty_scale(self, clients: Clients) -> float:
-        if self.penalty_scale == "held-out":
-            return float(tune(self, clients)["penalty_scale"])
-        return float(self.penalty_scale)
-
-    def _floats_per_client(self) -> int:
-        """Count the floats that an active client sends, and receives, in a round."""
-        return self.means_[0].size + (self.weights_[0].size if self.aggregate_weights else 0)
 
     def _state(self) -> list[FloatArray]:
         return [*super()._state(), np.array(self.penalty_)]
