@@ -14,11 +14,7 @@ from fedmix.clients import Clients, offsets_of
 from fedmix.errors import DataError, SelectionWarning
 from fedmix.families import Gaussian, Sample
 from fedmix.kernels import fedgem as kernels
-from fedmix.methods.base import (
-    Constraints,
-    FederatedEstimator,
-    register,
-)
+from fedmix.methods.base import Constraints, FederatedEstimator, register
 from fedmix.methods.centroids import components_of, given_means, seed_clients, without_repeats
 from fedmix.methods.fedgem_client import (
     GaussianMechanism,
@@ -207,14 +203,8 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point with the most probable of its client's own components."""
         mixtures = self._mixtures_of(clients)
-        labels = kernels.assign(
-            clients.points,
-            clients.offsets,
-            mixtures.means,
-            mixtures.offsets,
-            mixtures.log_weights,
-        )
-        return clients.split(labels)
+        own = mixtures.means, mixtures.offsets, mixtures.log_weights
+        return clients.split(kernels.assign(clients.points, clients.offsets, *own))
 
     def _log_joint(self, clients: Clients) -> list[FloatArray]:
         """Return log(w_k p_k(x)) under each client's own mixture: G arrays (n_g, K_g)."""

@@ -69,16 +69,10 @@ class Mixtures:
 class MaximisationStep:
     """The result of one EM step at all clients.
 
-    Parameters
-    ----------
-    means : ndarray of shape (C, d)
-        The maximisers M. An empty component keeps its mean.
-    mass : ndarray of shape (C,)
-        Sum of responsibilities of each component.
-    spread : ndarray of shape (C,)
-        V, the responsibility-weighted mean of ||x - M||^2.
-    log_likelihood : float
-        Log-likelihood of all clients' data under the mixtures before the step.
+    The ``means`` (C, d) are the maximisers M; an empty component keeps its mean. ``mass`` (C,) sums
+    the responsibilities of each component. ``spread`` (C,) is V, the responsibility-weighted mean
+    of ||x - M||^2. The log-likelihood is that of all clients' data under the mixtures before the
+    step.
     """
 
     means: FloatArray
@@ -125,26 +119,13 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
 
 
 def uncertainty_radii(radius: str, squared_step: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return the squared radii epsilon of the uncertainty sets.
+    """Return the squared radii epsilon of the uncertainty sets, (C,).
 
-    Let D2 = ||M - theta||^2, and let V be the weighted mean of ||x - M||^2. The objective at m is
-    the objective at M minus half the mass times ||m - M||^2, so problem (3) has the solution
-    epsilon = D2. The printed reformulation (7), and hence Algorithm 4, give
-    sqrt(epsilon) = sqrt(V + D2) - sqrt(V) instead. The published program stops before its first
-    bisection and returns D2 / 2.
-
-    Parameters
-    ----------
-    radius : {"exact", "theorem4", "half"}
-        The solution of problem (3), that of the printed reformulation (7), or that of the published
-        program.
-    squared_step, spread : ndarray of shape (C,)
-        D2 and V.
-
-    Returns
-    -------
-    ndarray of shape (C,)
-        Squared radii epsilon.
+    Let D2 = ||M - theta||^2, and let V be the weighted mean of ||x - M||^2, ``spread``. The
+    objective at m is the objective at M minus half the mass times ||m - M||^2, so problem (3) has
+    the solution epsilon = D2 ("exact"). The printed reformulation (7), and hence Algorithm 4, give
+    sqrt(epsilon) = sqrt(V + D2) - sqrt(V) instead ("theorem4"). The published program stops before
+    its first bisection and returns D2 / 2 ("half").
     """
     if radius == "exact":
         return squared_step
@@ -156,23 +137,11 @@ def uncertainty_radii(radius: str, squared_step: FloatArray, spread: FloatArray)
 
 
 def final_radii(mixtures: Mixtures, sizes: IntArray, scale: float) -> FloatArray:
-    """Return the squared radii of the final aggregation, v R_min / (pi sqrt(N_g)) (Section 6).
+    """Return the squared radii v R_min / (pi sqrt(N_g)) of the final aggregation (Section 6), (C,).
 
-    Parameters
-    ----------
-    mixtures : Mixtures
-        The mixtures before the last client step, as in the published program. R_min is the smallest
-        distance between two means of a client, or 0 if there is only one. A component with weight
-        pi = 0 has radius 0.
-    sizes : ndarray of shape (G,)
-        Number of points N_g of each client.
-    scale : float
-        The constant v.
-
-    Returns
-    -------
-    ndarray of shape (C,)
-        Squared radii.
+    The mixtures are those before the last client step, as in the published program. R_min is the
+    smallest distance between two means of a client, or 0 if there is only one. A component with
+    weight pi = 0 has radius 0. The clients have ``sizes`` N_g, and the scale is the constant v.
     """
     from scipy.spatial.distance import pdist
 
@@ -271,7 +240,9 @@ class GaussianMechanism:
             raise ConfigurationError(
                 f"privacy: expected the keys rho, mu, B_x and B_gamma; got {privacy!r}."
             ) from error
-        mechanism._validate()
+        for name in ("rho", "B_x", "B_gamma"):
+            check_number("privacy", name, getattr(mechanism, name), above=0)
+        check_number("privacy", "mu", mechanism.mu, above=0, below=1)
         return mechanism
 
     def noise_scale(self, n_components: int) -> float:
@@ -292,8 +263,3 @@ class GaussianMechanism:
         """Add noise to the maximisers of shape (C, d), given each client's ``n_components``."""
         scales = np.repeat([self.noise_scale(k) for k in n_components], n_components)
         return maximisers + scales[:, None] * rng.standard_normal(maximisers.shape)
-
-    def _validate(self) -> None:
-        for name in ("rho", "B_x", "B_gamma"):
-            check_number("privacy", name, getattr(self, name), above=0)
-        check_number("privacy", "mu", self.mu, above=0, below=1)

@@ -21,25 +21,11 @@ _QUERY_ROWS = 4_096
 
 @dataclass(frozen=True)
 class Server:
-    """FedGEM's server.
+    """FedGEM's server (Algorithms 2 and 3).
 
-    Parameters
-    ----------
-    search : {"pairwise", "kdtree", "none"}, default="pairwise"
-        How overlaps are found: by all pairs (Algorithm 2) or by a KD-tree (Section B.5.1), with the
-        same result. With "none" they are not searched, and every component stays separate.
-    direction : {"towards", "away"}, default="towards"
-        Whether a common maximiser lies towards the other centre, as intended, or away from it, as
-        printed.
-    one_component_per_client : bool, default=False
-        Whether a super-cluster contains at most one component of each client (published program).
-    repeat_joining_pairs : bool, default=False
-        Whether the common maximiser of a pair that joins two super-clusters counts twice, as in the
-        published program.
-
-    References
-    ----------
-    Ibrahim, Gebraeel, Xie (2026), Algorithms 2 and 3, Section B.5.1.
+    The parameters are those of :class:`~fedmix.methods.fedgem.FedGEM`, where ``search`` is called
+    ``server``: overlaps are found by all pairs (Algorithm 2) or by a KD-tree (Section B.5.1), with
+    the same result, or not searched, so that every component stays separate.
     """
 
     search: str = "pairwise"
@@ -52,26 +38,14 @@ class Server:
     ) -> tuple[FloatArray, IntArray]:
         """Do the server's part of a training round (Algorithm 2).
 
-        Components of one client are never compared, as in Section 4.2 and the published program.
-        The pseudo-code's loop over g_2 begins at g_1, so that it also compares a component with
-        itself.
+        The centres (C, d) are the maximisers, client after client, and ``client`` (C,) tells whose
+        they are. Components of one client are never compared, as in Section 4.2 and the published
+        program. The pseudo-code's loop over g_2 begins at g_1, so that it also compares a component
+        with itself.
 
-        Parameters
-        ----------
-        centres : ndarray of shape (C, d)
-            The maximisers, client after client.
-        squared_radii : ndarray of shape (C,)
-            The squared radii epsilon.
-        client : ndarray of shape (C,)
-            The client of each component, non-decreasing.
-
-        Returns
-        -------
-        centres : ndarray of shape (C, d)
-            Means of the sets T. Such a set holds a component's own maximiser and the maximisers
-            that it has in common with others.
-        labels : ndarray of shape (C,)
-            Super-clusters, numbered by first appearance.
+        Returns the means (C, d) of the sets T, and super-clusters (C,) numbered by first
+        appearance. Such a set holds a component's own maximiser and the maximisers that it has in
+        common with others.
         """
         radii = np.sqrt(squared_radii)
         total, count = centres.copy(), np.ones(len(centres))
@@ -136,12 +110,9 @@ class _SuperClusters:
 
     def labels(self) -> IntArray:
         """Return each component's super-cluster, numbered by first appearance."""
-        _, first, inverse = np.unique(
-            kernels.find_roots(self.parent), return_index=True, return_inverse=True
-        )
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
-        return rank[inverse]
+        roots = kernels.find_roots(self.parent)
+        _, first, inverse = np.unique(roots, return_index=True, return_inverse=True)
+        return np.unique(first[inverse], return_inverse=True)[1]
 
 
 def _overlaps_by_pairs(
