@@ -96,16 +96,9 @@ def normal_step(
 ) -> FloatArray:
     """Return the step to the (ridge) least squares estimate from ``means``, (..., d).
 
-    Parameters
-    ----------
-    normal : ndarray of shape (..., d, d)
-        Weighted normal matrices, in their upper triangles.
-    scores : ndarray of shape (..., d)
-        Weighted sums of residual times covariates at ``means``.
-    means : ndarray of shape (..., d)
-        Coefficients.
-    ridge : float
-        Added to the diagonals.
+    The weighted normal matrices (..., d, d) are in their upper triangles. The scores (..., d) are
+    the weighted sums of residual times covariates at ``means``. The ridge is added to the
+    diagonals.
     """
     d = means.shape[-1]
     matrices, right = normal.reshape(-1, d, d), scores.reshape(-1, d)

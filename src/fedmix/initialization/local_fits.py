@@ -23,12 +23,7 @@ def unit_scale_em(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Run EM with the family's own fixed scale, from weights (1, R) and means (1, R, d).
 
-    Returns
-    -------
-    weights : ndarray of shape (1, R)
-    means : ndarray of shape (1, R, d)
-    log_likelihood : float
-        At the parameters before the last step.
+    Returns new ones, and the log-likelihood at the parameters before the last step.
     """
     kind = families.get(family)
     sample = Sample.of(client)
@@ -48,26 +43,12 @@ def unit_scale_em(
 def shared_covariance_em(
     points: FloatArray, labels: NDArray[np.int64], n_components: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Run EM for a Gaussian mixture with one full covariance, from a hard partition.
+    """Run EM for a Gaussian mixture with one full covariance, from the labels (n,) of a partition.
 
     After whitening by the covariance the components have identity covariances, so the E-step is the
     family's own. The covariance is (total scatter - scatter between components) / n, made regular
-    by :func:`regular_factor`.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        The client's points.
-    labels : ndarray of shape (n,)
-        Partition to start from.
-    n_components : int
-        Number R of components. A component without a label starts at a point, with its weight.
-
-    Returns
-    -------
-    weights : ndarray of shape (R,)
-    means : ndarray of shape (R, d)
-    covariance : ndarray of shape (d, d)
+    by :func:`regular_factor`. A component without a label starts at a point, with its weight.
+    Returns weights (R,), means (R, d) and the covariance (d, d).
     """
     n = len(points)
     fit = _SharedCovariance(points, labels, n_components)
@@ -104,22 +85,15 @@ def mclust_em(
 class _SharedCovariance:
     """A Gaussian mixture with one full covariance, whose EM steps start from a partition.
 
-    Attributes
-    ----------
-    centre : ndarray of shape (d,)
-        The mean of the points.
-    weights : ndarray of shape (R,)
-    means : ndarray of shape (R, d)
-        Less the centre.
-    factor : ndarray of shape (d, d)
-        Cholesky factor of the covariance.
+    The means (R, d) are less the ``centre`` (d,) of the points, and ``factor`` (d, d) is the
+    Cholesky factor of the covariance.
     """
 
     def __init__(self, points: FloatArray, labels: NDArray[np.int64], n_components: int) -> None:
         self.centre = points.mean(axis=0)
         self._centred = points - self.centre
         self._scatter = self._centred.T @ self._centred
-        masses, self.means = _partition_moments(self._centred, labels, n_components)
+        masses, self.means = partition_moments(self._centred, labels, n_components)
         self.weights = np.maximum(masses, 1.0) / np.maximum(masses, 1.0).sum()
         self._update_factor(masses)
 
@@ -180,7 +154,7 @@ def in_turn(rows: NDArray, n_rows: int) -> NDArray:
     return rows[np.arange(n_rows) % len(rows)]
 
 
-def _partition_moments(
+def partition_moments(
     points: FloatArray, labels: NDArray[np.int64], n_components: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return counts (R,) and means (R, d) of a partition; empty parts take points in turn."""
@@ -198,14 +172,8 @@ def shared_noise_em(
 
     Responses divided by the noise's standard deviation have unit noise, so the E-step is the
     family's own. The variance is (sum of squared responses - explained sum) / n, and at least
-    ``SMALLEST_SHARE`` of the mean squared response.
-
-    Returns
-    -------
-    weights : ndarray of shape (R,)
-    coefficients : ndarray of shape (R, d)
-    log_likelihood : float
-        At the parameters before the last step.
+    ``SMALLEST_SHARE`` of the mean squared response. Returns weights (R,), coefficients (R, d) and
+    the log-likelihood at the parameters before the last step.
     """
     regression = families.get("regression")
     n, n_components = sample.sizes[0], len(coefficients)
@@ -236,14 +204,9 @@ def own_noise_em(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Run EM for regressions with separate noise variances, from coefficients (R, d).
 
-    It ends when every parameter changes by less than 1e-6, or after 1,000 steps.
-
-    Returns
-    -------
-    weights : ndarray of shape (R,)
-    coefficients : ndarray of shape (R, d)
-        None is returned instead of both at a singularity: a component without noise, or with at
-        most d points.
+    It ends when every parameter changes by less than 1e-6, or after 1,000 steps. Returns weights
+    (R,) and coefficients (R, d), or None at a singularity: a component without noise, or with at
+    most d points.
     """
     x, y = client[0], client.responses_of(0)
     n_components, d = coefficients.shape

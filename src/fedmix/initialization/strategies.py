@@ -21,6 +21,7 @@ from fedmix.initialization.local_fits import (
     in_turn,
     mclust_em,
     own_noise_em,
+    partition_moments,
     shared_covariance_em,
     shared_noise_em,
     unit_scale_em,
@@ -189,10 +190,7 @@ def _ward_centres(
 ) -> FloatArray:
     """Return the means of Ward's clusters, and points in turn if there are too few clusters."""
     labels = ward_labels(points, n_components, generator)
-    centres = in_turn(points, n_components)
-    for r in np.unique(labels):
-        centres[r] = points[labels == r].mean(axis=0)
-    return centres
+    return partition_moments(points, labels, n_components)[1]
 
 
 def ward_labels(

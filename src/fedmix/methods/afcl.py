@@ -205,15 +205,11 @@ class Server:
         The initial seeds.
     raw_weights : ndarray of shape (d,)
         Random numbers; divided by their sum and scaled, they are the features' first rates.
-    step : float
-        Mean rate over the features.
-    merge_distance, stop_tolerance : float
+    step, merge_distance, stop_tolerance : float
         See :class:`AFCL`.
 
     Attributes
     ----------
-    seeds : ndarray of shape (k, d)
-        The current seeds.
     rates : ndarray of shape (d,)
         The current learning rate of each feature.
     participations : ndarray of shape (G,)

@@ -95,22 +95,11 @@ def without_repeats(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 def seed_points(
     points: FloatArray, n_seeds: int, rng: np.random.Generator, n_local_trials: int | None = None
 ) -> FloatArray:
-    """Draw k-means++ seeds from one client's points.
+    """Draw k-means++ seeds (n_seeds, d) from one client's points (n, d), n >= 1.
 
-    Parameters
-    ----------
-    points : array of shape (n, d), n >= 1
-    n_seeds : int
-        If there are more seeds than points, every point is a seed and the rest repeat random
-        points.
-    rng : numpy.random.Generator
-    n_local_trials : int, optional
-        Number of points from which each seed is chosen; scikit-learn's number by default. With 1
-        it is the k-means++ of Arthur and Vassilvitskii (2007).
-
-    Returns
-    -------
-    ndarray of shape (n_seeds, d)
+    If there are more seeds than points, every point is a seed and the rest repeat random points.
+    Each seed is chosen from ``n_local_trials`` points, by default scikit-learn's number. With 1 it
+    is the k-means++ of Arthur and Vassilvitskii (2007).
     """
     from sklearn.cluster import kmeans_plusplus
 

@@ -244,19 +244,11 @@ def pool_towards_centre(
     penalty: float,
     central_steps: int | str = "exact",
 ) -> FloatArray:
-    """Return the pooled means nu_k, of shape (K, R, d).
+    """Return the pooled means nu_k, of shape (K, R, d), of the clients' local estimates.
 
-    Parameters
-    ----------
-    means : ndarray of shape (K, R, d)
-        The clients' local estimates.
-    sizes : ndarray of shape (K,)
-        Number of points of each client. A client without points gets the centre.
-    penalty : float
-        The penalty lambda of this round.
-    central_steps : "exact" or int, default="exact"
-        Solve for the centre to a tolerance, or alternate that many times between the centre and
-        the soft-threshold, starting from zero deviations.
+    A client without points gets the centre. "exact" solves for the centre to a tolerance. An
+    integer alternates that many times between the centre and the soft-threshold, starting from zero
+    deviations.
     """
     if not sizes.any():
         return means

@@ -167,19 +167,10 @@ class FFCM(CentroidClustering):
 
 
 def memberships(points: FloatArray, centres: FloatArray, exponent: float) -> FloatArray:
-    """Return fuzzy memberships, proportional to squared distance to the power -``exponent``.
+    """Return fuzzy memberships (n, K), proportional to squared distance to the power -``exponent``.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    centres : ndarray of shape (K, d)
-    exponent : float
-        1 / (m - 1) for fuzzifier m.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Each row sums to 1. A point at one or more centres, to rounding, belongs to these only.
+    The exponent is 1 / (m - 1) for fuzzifier m. The rows sum to 1. A point at one or more centres,
+    to rounding, belongs to these only.
     """
     from scipy.spatial.distance import cdist
 

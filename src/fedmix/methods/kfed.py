@@ -184,26 +184,12 @@ class KFED(CentroidClustering):
 def awasthi_sheffet(
     points: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int = 10
 ) -> FloatArray:
-    """Cluster one set of points by the scheme of Awasthi and Sheffet.
+    """Return the centres (k, d) of points (n, d) by the scheme of Awasthi and Sheffet.
 
-    The points are projected onto their first k singular vectors and clustered by k-means. Points
-    at most a third as far from their own centre as from any other are averaged. Lloyd's algorithm
-    on all points starts from these averages.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_clusters : int
-        The number k of clusters. If there are no more points than clusters, every point is a centre
-        and the first one is repeated.
-    rng : numpy.random.Generator
-    n_init : int, default=10
-        Number of restarts of k-means on the projected points.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, d)
-        The centres.
+    The points are projected onto their first k singular vectors and clustered by k-means, the best
+    of ``n_init`` starts. Points at most a third as far from their own centre as from any other are
+    averaged. Lloyd's algorithm on all points starts from these averages. If there are no more
+    points than clusters, every point is a centre and the first one is repeated.
     """
     from scipy.spatial.distance import cdist
 

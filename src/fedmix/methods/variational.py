@@ -22,18 +22,10 @@ FloatArray = NDArray[np.float64]
 
 
 def fit_in_blocks(model: BayesianGaussianMixture, points: FloatArray) -> None:
-    """Fit a mixture as ``model.fit(points)`` does, up to rounding errors.
+    """Fit a mixture as ``model.fit(points)`` does, up to rounding errors, and set its attributes.
 
-    Parameters
-    ----------
-    model : BayesianGaussianMixture
-        A Dirichlet process with spherical covariances and one start. Its fitted attributes are set.
-    points : ndarray of shape (n, d)
-
-    Raises
-    ------
-    ValueError
-        If a component's variance is not positive.
+    The model is a Dirichlet process with spherical covariances and one start. A ValueError is
+    raised if a component's variance is not positive.
     """
     most = model.max_iter
     model.set_params(max_iter=0).fit(points)  # the start and the priors
