@@ -29,7 +29,7 @@ INITIALIZATIONS: dict[str, dict[str, Callable]] = {
         "mclust": strategies.mclust,
         "bic": strategies.covariance_by_bic,
         "kmeans++": strategies.kmeans_plus_plus,
-        "kmeans++10": strategies.best_of_ten_kmeans_plus_plus,
+        "kmeans++10": partial(strategies.kmeans_plus_plus, n_draws=10),
         # k-means from random seeds: the best of this number of starts
         "kmeans1": partial(strategies.kmeans, n_starts=1),
         "kmeans2": partial(strategies.kmeans, n_starts=2),
@@ -43,7 +43,7 @@ INITIALIZATIONS: dict[str, dict[str, Callable]] = {
     },
     "regression": {
         "regression": strategies.regressions,
-        "regression10": strategies.best_of_ten_regressions,
+        "regression10": partial(strategies.regressions, n_starts=10),
         "mixreg": strategies.regressions_with_own_noise,
     },
 }

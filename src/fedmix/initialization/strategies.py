@@ -78,18 +78,13 @@ def covariance_by_bic(client: Clients, n_components: int, generator: np.random.G
     return best.weights_, best.means_
 
 
-def kmeans_plus_plus(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
-    """Identity-covariance EM from one draw of k-means++ seeds."""
-    return _identity_em(client, _kmeans_plus_plus_seeds(client[0], n_components, generator))[:2]
-
-
-def best_of_ten_kmeans_plus_plus(
-    client: Clients, n_components: int, generator: np.random.Generator
+def kmeans_plus_plus(
+    client: Clients, n_components: int, generator: np.random.Generator, n_draws: int = 1
 ) -> Fit:
-    """Identity-covariance EM from ten draws of k-means++ seeds; the likeliest result is used."""
+    """Identity-covariance EM from draws of k-means++ seeds; the likeliest result is used."""
     fits = [
         _identity_em(client, _kmeans_plus_plus_seeds(client[0], n_components, generator))
-        for _ in range(10)
+        for _ in range(n_draws)
     ]
     return max(fits, key=lambda fit: fit[2])[:2]
 
@@ -129,16 +124,11 @@ def random_points(client: Clients, n_components: int, generator: np.random.Gener
     return _identity_em(client, points[in_turn(order, n_components)])[:2]
 
 
-def regressions(client: Clients, n_components: int, generator: np.random.Generator) -> Fit:
-    """EM for a mixture of regressions from one random start."""
-    return _regression_em(client, n_components, generator)[:2]
-
-
-def best_of_ten_regressions(
-    client: Clients, n_components: int, generator: np.random.Generator
+def regressions(
+    client: Clients, n_components: int, generator: np.random.Generator, n_starts: int = 1
 ) -> Fit:
-    """EM for a mixture of regressions from ten random starts; the likeliest result is used."""
-    fits = [_regression_em(client, n_components, generator) for _ in range(10)]
+    """EM for a mixture of regressions from random starts; the likeliest result is used."""
+    fits = [_regression_em(client, n_components, generator) for _ in range(n_starts)]
     return max(fits, key=lambda fit: fit[2])[:2]
 
 
