@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.kernels.afcl import compete, describe, group, near
-from fedmix.methods.base import Constraints, register
+from fedmix.methods.base import Constraints, FloatArray, IntArray, register
 from fedmix.methods.centroids import (
     CentroidClustering,
     components_of,
@@ -21,9 +21,6 @@ from fedmix.methods.centroids import (
     without_repeats,
 )
 from fedmix.streams import generator_of
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _WEIGHT_EXPONENT = 7
 
@@ -135,8 +132,8 @@ class AFCL(CentroidClustering):
         self._count_floats(server, heard)
 
     def _train(
-        self, clients: Clients, n_components: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[Server, NDArray[np.int64]]:
+        self, clients: Clients, n_components: IntArray, rng: np.random.Generator
+    ) -> tuple[Server, IntArray]:
         """Run the rounds; return the server and how often each client took part, (G,)."""
         n_seeds = int(n_components.sum())
         seeds = np.concatenate([_seed(own, n_seeds, rng) for own in clients])
@@ -157,7 +154,7 @@ class AFCL(CentroidClustering):
             self.converged_ = server.stopped
         return server, heard
 
-    def _count_floats(self, server: Server, heard: NDArray[np.int64]) -> None:
+    def _count_floats(self, server: Server, heard: IntArray) -> None:
         """Count the floats of clients that took part ``heard`` times, (G,).
 
         At first each client sends its features' ranges and its own seeds. Whenever it takes part,

@@ -29,6 +29,7 @@ from fedmix.methods.contract import check_labels, unfinished
 if TYPE_CHECKING:
     import pandas as pd
 
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: Parameters that set a number of components or clusters.
@@ -318,10 +319,7 @@ class FederatedEstimator(BaseEstimator):
     def _new_client(self, clients: Clients) -> dict[str, Any]:
         """Return the entries in ``of_clients`` of a client that was not in the fit.
 
-        Raises
-        ------
-        DataError
-            If the method has no model for new clients.
+        By default a DataError says that the method has no model for new clients.
         """
         raise DataError(
             f"{type(self).__name__} was fitted to {len(self.client_names_)} clients, each with its "
@@ -331,15 +329,7 @@ class FederatedEstimator(BaseEstimator):
         )
 
     def _rounds(self, most: int, done: int = 0) -> Iterator[int]:
-        """Yield the numbers of the rounds after ``done`` until one sets ``converged_``.
-
-        Parameters
-        ----------
-        most : int
-            Maximum number of rounds.
-        done : int, default=0
-            Number of rounds of an earlier phase.
-        """
+        """Yield the rounds after ``done``, at most ``most``, until one sets ``converged_``."""
         self.n_rounds_ = done
         for number in range(done + 1, done + most + 1):
             yield number

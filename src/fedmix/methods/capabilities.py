@@ -81,10 +81,8 @@ def index() -> dict[str, str]:
 def _in_files() -> dict[str, str]:
     """Return the module of every method in a file.
 
-    Raises
-    ------
-    ConfigurationError
-        If two methods have the same name, or a plug-in's file is not valid Python.
+    A ConfigurationError is raised if two methods have the same name, or a plug-in's file is not
+    valid Python.
     """
     found: dict[str, str] = {}
     for module, tree in _parsed().items():
@@ -254,11 +252,8 @@ def _depth_first(name: str) -> Iterator[str]:
 def _classes() -> Mapping[str, ast.ClassDef]:
     """Return all classes by name.
 
-    Raises
-    ------
-    ConfigurationError
-        If a plug-in's class has the name of a class of fedmix. The source text of a subclass would
-        not show which of the two is its base.
+    A ConfigurationError is raised if a plug-in's class has the name of a class of fedmix. The
+    source text of a subclass would not show which of the two is its base.
     """
     found: dict[str, ast.ClassDef] = {}
     for module, tree in _parsed().items():

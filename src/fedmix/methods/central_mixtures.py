@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
 from fedmix.errors import DivergenceError
-from fedmix.methods.base import Constraints, FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, FloatArray, IntArray, register
 from fedmix.methods.centroids import components_of
 from fedmix.methods.likelihood import LikelihoodMixin
 from fedmix.methods.variational import fit_in_blocks
@@ -20,8 +19,6 @@ from fedmix.streams import generator_of
 
 if TYPE_CHECKING:
     from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
-
-IntArray = NDArray[np.int64]
 
 
 class _CentralMixture(LikelihoodMixin, FederatedEstimator):
@@ -37,16 +34,14 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
         """Label each point with its most probable component."""
         return clients.split(self._model.predict(clients.points).astype(np.int64))
 
-    def _log_joint(self, clients: Clients) -> list[NDArray[np.float64]]:
+    def _log_joint(self, clients: Clients) -> list[FloatArray]:
         """Return the log-likelihood plus the log-probability of each component."""
         points = clients.points
         with np.errstate(divide="ignore"):
             log_shares = np.log(self._model.predict_proba(points))
         return clients.split(self._model.score_samples(points)[:, None] + log_shares)
 
-    def _draw(
-        self, k: int, size: int, rng: np.random.Generator
-    ) -> tuple[IntArray, NDArray[np.float64]]:
+    def _draw(self, k: int, size: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Draw components and points from the common mixture."""
         labels = rng.choice(len(self.weights_), size=size, p=self.weights_)
         points = np.empty((size, self.n_features_in_))
@@ -56,7 +51,7 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
             points[own] = rng.multivariate_normal(self.cluster_centers_[r], covariance, own.sum())
         return labels, points
 
-    def _covariance(self, r: int) -> NDArray[np.float64]:
+    def _covariance(self, r: int) -> FloatArray:
         """Return component r's covariance matrix (d, d)."""
         covariances = self._model.covariances_
         own = covariances if self.covariance_type == "tied" else covariances[r]
@@ -66,7 +61,7 @@ class _CentralMixture(LikelihoodMixin, FederatedEstimator):
     def _fit_model(
         self,
         model: GaussianMixture | BayesianGaussianMixture,
-        fit: Callable[[Any, NDArray[np.float64]], object],
+        fit: Callable[[Any, FloatArray], object],
         clients: Clients,
     ) -> None:
         from sklearn.exceptions import ConvergenceWarning

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fedmix.checks import as_numbers
 from fedmix.clients import Clients
 from fedmix.errors import ConfigurationError, DataError, DivergenceError
-from fedmix.methods.base import FederatedEstimator
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from fedmix.methods.base import FederatedEstimator, FloatArray, IntArray
 
 
 class CentroidClustering(FederatedEstimator):
@@ -63,18 +60,9 @@ def nearest_centre(points: FloatArray, centres: FloatArray) -> IntArray:
 def components_of(
     clients: Clients, components_per_client: int | Sequence[int] | IntArray
 ) -> IntArray:
-    """Return each client's number of components K_g, of shape (G,); 0 for a client without points.
+    """Return each client's number of components K_g, (G,); 0 for a client without points.
 
-    Parameters
-    ----------
-    clients : Clients
-    components_per_client : int or sequence of G ints, >= 1
-        One number for all clients, or one per client.
-
-    Raises
-    ------
-    ConfigurationError
-        If a sequence does not have one number per client.
+    A ConfigurationError is raised if a sequence does not have one number per client.
     """
     wanted = np.asarray(components_per_client)
     if wanted.shape not in ((), (len(clients),)):
@@ -135,11 +123,8 @@ def given_means(
 ) -> list[FloatArray]:
     """Return a parameter that has means (K_g, d) for each client, checked.
 
-    Raises
-    ------
-    ConfigurationError
-        If there is not one array for each client, or if one has another shape. The message names
-        the method, the parameter and the client.
+    A ConfigurationError names the method, the parameter and the client if there is not one array
+    for each client, or if one has another shape.
     """
     if len(values) != len(clients):
         raise ConfigurationError(f"{name}: expected one array for each of {len(clients)} clients.")

@@ -14,12 +14,7 @@ from fedmix.errors import DataError
 def unfinished(cls: type, base: type) -> list[str]:
     """Return what is wrong with the functions and defaults of a method's class.
 
-    Parameters
-    ----------
-    cls : type
-        The method's class.
-    base : type
-        :class:`fedmix.methods.base.FederatedEstimator`.
+    ``base`` is :class:`fedmix.methods.base.FederatedEstimator`.
     """
     name = cls.__name__
     needed = ("fit", "predict") if getattr(cls, "level", "") == "sample" else ("fit",)

@@ -10,11 +10,7 @@ from fedmix import families
 from fedmix.clients import Clients
 from fedmix.families import Sample
 from fedmix.methods.base import Constraints, register
-from fedmix.methods.federated_mixture import (
-    CommonComponentsMixin,
-    FederatedMixture,
-    FloatArray,
-)
+from fedmix.methods.federated_mixture import CommonComponentsMixin, FederatedMixture, FloatArray
 
 
 @register

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
-from fedmix.methods.base import Constraints, register
+from fedmix.methods.base import Constraints, FloatArray, register
 from fedmix.methods.centroids import CentroidClustering, components_of, nearest_centre, seed_clients
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.streams import generator_of
-
-FloatArray = NDArray[np.float64]
 
 
 @register

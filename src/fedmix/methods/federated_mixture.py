@@ -18,14 +18,9 @@ from fedmix.families import Sample, Statistics
 from fedmix.initialization import aligned_initial_values
 from fedmix.inputs import LARGEST
 from fedmix.kernels.em import all_within, has_settled
-from fedmix.methods.base import (
-    Constraints,
-    FederatedEstimator,
-)
+from fedmix.methods.base import Constraints, FederatedEstimator, FloatArray
 from fedmix.methods.likelihood import LikelihoodMixin, draw_gaussian
 from fedmix.streams import seed_of
-
-FloatArray = NDArray[np.float64]
 
 
 class FederatedMixture(LikelihoodMixin, FederatedEstimator):

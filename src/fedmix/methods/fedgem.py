@@ -14,7 +14,7 @@ from fedmix.clients import Clients, offsets_of
 from fedmix.errors import DataError, SelectionWarning
 from fedmix.families import Gaussian, Sample
 from fedmix.kernels import fedgem as kernels
-from fedmix.methods.base import Constraints, FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, FloatArray, IntArray, register
 from fedmix.methods.centroids import components_of, given_means, seed_clients, without_repeats
 from fedmix.methods.fedgem_client import (
     GaussianMechanism,
@@ -29,9 +29,6 @@ from fedmix.methods.fedgem_server import Server
 from fedmix.methods.likelihood import LikelihoodMixin, draw_gaussian
 from fedmix.methods.local_kmeans import LocalKMeans
 from fedmix.streams import generator_of
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @register

@@ -18,9 +18,7 @@ from fedmix.errors import ConfigurationError, DivergenceError
 from fedmix.families import Sample
 from fedmix.kernels.em import gaussian_expectation
 from fedmix.kernels.responsibilities import NO_FLOOR
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from fedmix.methods.base import FloatArray, IntArray
 
 #: A component with a smaller sum of responsibilities has underflowed and counts as empty.
 _EMPTY = np.finfo(np.float64).tiny
@@ -30,14 +28,8 @@ _EMPTY = np.finfo(np.float64).tiny
 class Mixtures:
     """Every client's isotropic unit-variance mixture, stacked client after client.
 
-    Parameters
-    ----------
-    means : ndarray of shape (C, d)
-        Component means; C is the sum of all K_g.
-    weights : ndarray of shape (C,)
-        Mixing weights; those of a client sum to 1.
-    offsets : ndarray of shape (G + 1,)
-        Client g owns components ``offsets[g]`` to ``offsets[g + 1]``.
+    Client g owns the component means (C, d) and mixing weights (C,) from ``offsets[g]`` to
+    ``offsets[g + 1]``, where C is the sum of all K_g. The weights of a client sum to 1.
     """
 
     means: FloatArray
@@ -89,10 +81,7 @@ class MaximisationStep:
 def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
     """Do one E-step and M-step at every client (equations 1, 2 and 6b).
 
-    Raises
-    ------
-    DivergenceError
-        If squared distances overflow. The message names the client.
+    A DivergenceError names the client if squared distances overflow.
     """
     mass, shift, scatter, log_likelihood = gaussian_expectation(
         sample.columns,
@@ -227,10 +216,7 @@ class GaussianMechanism:
     def of(cls, privacy: Mapping[str, float] | None) -> GaussianMechanism | None:
         """Return the mechanism that ``privacy`` describes, or None for None.
 
-        Raises
-        ------
-        ConfigurationError
-            If a parameter is missing, unknown or out of range.
+        A ConfigurationError is raised if a parameter is missing, unknown or out of range.
         """
         if privacy is None:
             return None
@@ -258,7 +244,7 @@ class GaussianMechanism:
         return points * (self.B_x / np.maximum(norms, self.B_x))
 
     def perturb(
-        self, maximisers: FloatArray, n_components: NDArray[np.int64], rng: np.random.Generator
+        self, maximisers: FloatArray, n_components: IntArray, rng: np.random.Generator
     ) -> FloatArray:
         """Add noise to the maximisers of shape (C, d), given each client's ``n_components``."""
         scales = np.repeat([self.noise_scale(k) for k in n_components], n_components)

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.kernels import fedgem as kernels
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from fedmix.methods.base import FloatArray, IntArray
 
 #: Largest number of entries of the overlap test's mask at a time.
 _MASK_ENTRIES = 2_000_000

@@ -16,13 +16,8 @@ from fedmix.families.regression import PUBLISHED_RIDGE, normal_step
 from fedmix.initialization.local_fits import mclust_em, regular_factors, shared_covariance_em
 from fedmix.initialization.strategies import model_based_labels, ward_labels
 from fedmix.kernels.joint import joint_expectation
-from fedmix.methods.base import Constraints, register
-from fedmix.methods.federated_mixture import (
-    CommonComponentsMixin,
-    FederatedMixture,
-    FloatArray,
-)
-from fedmix.methods.likelihood import IntArray
+from fedmix.methods.base import Constraints, IntArray, register
+from fedmix.methods.federated_mixture import CommonComponentsMixin, FederatedMixture, FloatArray
 from fedmix.streams import seed_of
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from fedmix.checks import as_numbers
 from fedmix.clients import Clients
-from fedmix.methods.base import Constraints, register
+from fedmix.methods.base import Constraints, FloatArray, register
 from fedmix.methods.centroids import CentroidClustering
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.streams import generator_of
-
-FloatArray = NDArray[np.float64]
 
 _SAME = 1e-14  # relative rounding of the distance of a point from itself
 

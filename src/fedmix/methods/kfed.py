@@ -10,18 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
-from fedmix.methods.base import Constraints, register
-from fedmix.methods.centroids import (
-    CentroidClustering,
-    components_of,
-    given_means,
-    nearest_centre,
-)
+from fedmix.methods.base import Constraints, FloatArray, IntArray, register
+from fedmix.methods.centroids import CentroidClustering, components_of, given_means, nearest_centre
 from fedmix.methods.local_kmeans import cluster_points
 from fedmix.streams import generator_of
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 MAX_LLOYD_STEPS = 300  # scikit-learn's default
 
@@ -159,7 +151,7 @@ class KFED(CentroidClustering):
             return lloyd_step(centres, chosen)
         return cluster_points(centres, self.n_clusters, rng, init=chosen, max_iter=1)
 
-    def _predict(self, clients: Clients) -> list[NDArray[np.int64]]:
+    def _predict(self, clients: Clients) -> list[IntArray]:
         """Label each point by its client's nearest centre, or by the nearest global mean.
 
         A client without points in ``fit`` has no centres. Its points get the nearest global mean.

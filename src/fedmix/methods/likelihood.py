@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,10 +14,9 @@ from fedmix.clients import Clients, ClientsLike
 from fedmix.errors import DataError
 from fedmix.families import log_sum, probabilities
 from fedmix.fitted import owners_of
+from fedmix.methods.base import FloatArray, IntArray
 from fedmix.streams import generator_of
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 #: ``clients=`` of ``predict`` and the like.
 Wanted = Sequence[Hashable] | str | None
 

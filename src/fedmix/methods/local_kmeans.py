@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients, offsets_of
-from fedmix.methods.base import Constraints, FederatedEstimator, register
+from fedmix.methods.base import Constraints, FederatedEstimator, FloatArray, IntArray, register
 from fedmix.methods.centroids import components_of, nearest_centre, without_repeats
 from fedmix.methods.fedgem_client import MergedClustersMixin, Mixtures, final_radii
 from fedmix.methods.fedgem_server import Server
 from fedmix.streams import generator_of
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @register
@@ -137,30 +133,13 @@ def cluster_points(
     init: FloatArray | None = None,
     max_iter: int = 300,
 ) -> FloatArray:
-    """Run k-means on one set of points.
+    """Run k-means on one set of points (n, d) and return the centres (n_clusters, d).
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_clusters : int
-        If there are no more points than clusters, every point is a centre and the first one is
-        repeated.
-    rng : numpy.random.Generator
-        Draws the seed of k-means.
-    weights : ndarray of shape (n,), optional
-        Weight of each point; equal by default.
-    n_init : int, default=10
-        Number of restarts.
-    init : ndarray of shape (n_clusters, d), optional
-        The centres of the only start; by default ``n_init`` starts by k-means++.
-    max_iter : int, default=300
-        Maximum number of Lloyd steps. The default is scikit-learn's. A centre without points moves
-        to the point that is farthest from its own centre.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, d)
-        The centres.
+    If there are no more points than clusters, every point is a centre and the first one is
+    repeated. ``rng`` draws the seed of k-means. The points have ``weights`` (n,), equal by default.
+    k-means starts ``n_init`` times by k-means++, or once from the centres ``init``, and does at
+    most ``max_iter`` Lloyd steps. A centre without points moves to the point that is farthest from
+    its own centre.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning

@@ -10,15 +10,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaln, digamma, gammaln
 
 from fedmix.kernels.responsibilities import BLOCK, NO_FLOOR, normalise
+from fedmix.methods.base import FloatArray
 
 if TYPE_CHECKING:
     from sklearn.mixture import BayesianGaussianMixture
-
-FloatArray = NDArray[np.float64]
 
 
 def fit_in_blocks(model: BayesianGaussianMixture, points: FloatArray) -> None:
