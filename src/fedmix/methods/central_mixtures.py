@@ -165,15 +165,8 @@ class CentralDPGMM(_CentralMixture):
         The known number K_g of components of each client. The sum over clients is the upper bound
         on the number of components (FedGEM's Appendix D.3), and the number of points another. The
         default is the smallest mixture.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="spherical"
-        See scikit-learn's ``GaussianMixture``. The default is that of FedGEM's experiments.
-    max_iter : int, default=100
-        Maximum number of variational iterations. The default is scikit-learn's.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        How the responsibilities are initialized. The default is scikit-learn's; "k-means++"
-        reproduces the scores of FedGEM's program.
-    random_state : int, Generator or None, default=0
-        Seed of the initialization.
+    covariance_type, max_iter, init_params, random_state
+        As in :class:`CentralGMM`.
 
     Attributes
     ----------

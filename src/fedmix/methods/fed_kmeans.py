@@ -91,6 +91,8 @@ class FedKMeans(CentroidClustering):
 
     def _fit(self, clients: Clients) -> None:
         """Alternate between local k-means and weighted k-means on the centres."""
+        from scipy.spatial.distance import cdist
+
         wanted = self.components_per_client
         n_components = components_of(clients, self.n_clusters if wanted is None else wanted)
         rng = generator_of(self.random_state)
@@ -103,8 +105,8 @@ class FedKMeans(CentroidClustering):
             for _ in self._rounds(self.max_rounds):
                 sent = [_local_kmeans(x, centres, self.local_steps) for x in active]
                 previous, centres = centres, self._aggregate(sent, rng)
-                moved = _largest_move(previous, centres)
-                self.converged_ = self.tol is not None and moved <= self.tol
+                moved = cdist(centres, previous).min(axis=1).max()  # away from the old centres
+                self.converged_ = self.tol is not None and bool(moved <= self.tol)
         self._set_centres(centres)
 
     def _aggregate(
@@ -133,10 +135,3 @@ def _local_kmeans(
     start, _ = _with_counts(points, centres)
     model = KMeans(len(start), init=start, n_init=1, max_iter=max_steps).fit(points)
     return _with_counts(points, model.cluster_centers_)
-
-
-def _largest_move(before: FloatArray, after: FloatArray) -> float:
-    """Return the largest distance from a new centre to the nearest old one."""
-    from scipy.spatial.distance import cdist
-
-    return float(cdist(after, before).min(axis=1).max())

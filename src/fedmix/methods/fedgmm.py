@@ -224,18 +224,12 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
             response = families.get("regression").log_density(
                 x, clients.responses_of(k), self.means_[k]
             )
-            with np.errstate(divide="ignore"):
-                log_weights = np.log(self.joint_weights_[k])
-            covariate = log_weights + self._covariate_log_densities(x, k)[:, :, None]
-            joint.append(np.logaddexp.reduce(covariate, axis=1) + response)
+            joint.append(self._covariate_log_joint(x, k) + response)
         return joint
 
     def _shares(self, x: FloatArray, k: int) -> FloatArray:
         """Return the probabilities of client k's regressions given features, (n, R)."""
-        covariate = self._covariate_log_densities(x, k)
-        with np.errstate(divide="ignore"):
-            joint = np.log(self.joint_weights_[k]) + covariate[:, :, None]
-        return probabilities(np.logaddexp.reduce(joint, axis=1))
+        return probabilities(self._covariate_log_joint(x, k))
 
     def _draw(self, k: int, size: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Draw regressions (n,) and covariates (n, d) of client k."""
@@ -268,15 +262,17 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
             + np.count_nonzero(self._with_points) * (n_components - 1)
         )
 
-    def _covariate_log_densities(self, x: FloatArray, k: int) -> FloatArray:
-        """Return log N(x; mu_m, Sigma_m), of shape (n, M)."""
+    def _covariate_log_joint(self, x: FloatArray, k: int) -> FloatArray:
+        """Return log sum_m pi_mr N(x; mu_m, Sigma_m) of client k, of shape (n, R)."""
         d = x.shape[1]
         densities = np.empty((len(x), self.n_covariate_components))
         for m, factor in enumerate(regular_factors(self.covariances_[k])):
             whitened = np.linalg.solve(factor, (x - self.covariate_means_[k, m]).T)
             densities[:, m] = -0.5 * np.square(whitened).sum(axis=0)
             densities[:, m] -= np.log(np.diag(factor)).sum() + 0.5 * d * math.log(2 * math.pi)
-        return densities
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.joint_weights_[k])
+        return np.logaddexp.reduce(log_weights + densities[:, :, None], axis=1)
 
     def _count_floats(self, n_clients: int) -> None:
         """Count mu, Sigma, theta and the weights of mu up, and mu, Sigma and theta down."""

@@ -181,15 +181,12 @@ class FedGrEM(FederatedMixture):
     def _local_means(self, statistics: Statistics, step_sizes: FloatArray) -> FloatArray:
         """Take one gradient step at each client: the local update of Algorithm 1, (K, R, d)."""
         if self.safe_step:
-            step_sizes = limited_steps(step_sizes, self._curvature(statistics))
+            curvatures = statistics.mixing_weights(self.weights_)
+            if self.safe_step == "curvature":
+                largest = families.get(self.family).curvature(statistics)
+                curvatures = np.maximum(curvatures, largest)
+            step_sizes = limited_steps(step_sizes, curvatures)
         return self.means_ + step_sizes[..., None] * statistics.gradient()
-
-    def _curvature(self, statistics: Statistics) -> FloatArray:
-        """Return the curvature that limits the steps, (K, R)."""
-        weights = statistics.mixing_weights(self.weights_)
-        if self.safe_step != "curvature":
-            return weights
-        return np.maximum(weights, families.get(self.family).curvature(statistics))
 
     def _central_update(
         self, weights: FloatArray, means: FloatArray, sample: Sample, active: slice | np.ndarray
