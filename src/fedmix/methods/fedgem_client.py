@@ -62,20 +62,16 @@ class MaximisationStep:
     """The result of one EM step at all clients.
 
     The ``means`` (C, d) are the maximisers M; an empty component keeps its mean. ``mass`` (C,) sums
-    the responsibilities of each component. ``spread`` (C,) is V, the responsibility-weighted mean
-    of ||x - M||^2. The log-likelihood is that of all clients' data under the mixtures before the
-    step.
+    the responsibilities of each component, and ``empty`` (C,) tells whether no point belongs to it.
+    ``spread`` (C,) is V, the responsibility-weighted mean of ||x - M||^2. The log-likelihood is
+    that of all clients' data under the mixtures before the step.
     """
 
     means: FloatArray
     mass: FloatArray
+    empty: NDArray[np.bool_]
     spread: FloatArray
     log_likelihood: float
-
-    @property
-    def empty(self) -> NDArray[np.bool_]:
-        """Whether a component is empty, because no point belongs to it, of shape (C,)."""
-        return self.mass < _EMPTY
 
 
 def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
@@ -99,12 +95,13 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
             f"Client {g}: the log-likelihood is {log_likelihood[g]}. Squared distances overflow: "
             "rescale the features."
         )
-    divisor = np.where(mass < _EMPTY, 1.0, mass)
-    step = np.where(mass[:, None] < _EMPTY, 0.0, shift / divisor[:, None])
-    squared_step = np.sum(step**2, axis=1)
-    spread = np.maximum(scatter / divisor - squared_step, 0.0)
+    empty = mass < _EMPTY
+    divisor = np.where(empty, 1.0, mass)
+    step = np.where(empty[:, None], 0.0, shift / divisor[:, None])
+    spread = np.maximum(scatter / divisor - np.sum(step**2, axis=1), 0.0)
     constant = 0.5 * sample.columns.size * np.log(2 * np.pi)
-    return MaximisationStep(mixtures.means + step, mass, spread, log_likelihood.sum() - constant)
+    total = log_likelihood.sum() - constant
+    return MaximisationStep(mixtures.means + step, mass, empty, spread, total)
 
 
 def uncertainty_radii(radius: str, squared_step: FloatArray, spread: FloatArray) -> FloatArray:
