@@ -8,7 +8,7 @@ from fedmix.errors import ConfigurationError, DataError
 from fedmix.methods.centroids import nearest_centre, seed_points
 from fedmix.methods.fed_kmeans import FedKMeans, _with_counts
 from fedmix.methods.ffcm import FFCM, memberships
-from fedmix.methods.kfed import KFED, _spread_out, awasthi_sheffet, lloyd_step
+from fedmix.methods.kfed import KFED, awasthi_sheffet, lloyd_step
 from fedmix.methods.local_kmeans import LocalKMeans, cluster_points
 
 
@@ -116,10 +116,9 @@ def test_other_clients_are_refused():
 
 
 def test_own_rule_takes_the_largest_minimum_and_the_published_the_largest_mean():
-    chosen = np.array([[0.0], [10.0]])
-    candidates = np.array([[0.0], [10.0], [5.0], [14.0]])
-    own = _spread_out(chosen, candidates, 3, "farthest-minimum")
-    published = _spread_out(chosen, candidates, 3, "farthest-mean")
+    local = [np.array([[0.0], [10.0]]), np.array([[0.0], [10.0], [5.0], [14.0]])]
+    own = KFED(3, seeding="farthest-minimum")._spread_out(local, 0)
+    published = KFED(3, seeding="farthest-mean")._spread_out(local, 0)
     assert own[-1, 0] == 5.0
     assert published[-1, 0] == 14.0
 

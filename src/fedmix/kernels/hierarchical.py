@@ -14,7 +14,7 @@ def model_based_clusters(points, n_clusters):
     """Merge points (n, d) into clusters with a full covariance each.
 
     Each merge increases the sum of the clusters' terms of :func:`_term` by the least. Pairs of
-    points cost n^2 floats of memory. The label of a point is a point of its cluster.
+    points cost n^2 floats of memory. A point's label is the index of a point of its cluster.
 
     References
     ----------

@@ -136,12 +136,18 @@ class KFED(CentroidClustering):
         ]
 
     def _spread_out(self, local: Sequence[FloatArray], first: int) -> FloatArray:
-        """Select K of the clients' centres, starting with those of one client."""
-        offered = np.concatenate(local)
-        if self.seeding == "farthest-mean":
-            others = [own for g, own in enumerate(local) if g != first and len(own)]
-            offered = np.concatenate(others) if others else offered
-        return _spread_out(local[first][: self.n_clusters], offered, self.n_clusters, self.seeding)
+        """Select K of the clients' centres, (K, d), starting with those of one client."""
+        from scipy.spatial.distance import cdist
+
+        chosen, offered = local[first][: self.n_clusters], np.concatenate(local)
+        summary = np.min if self.seeding == "farthest-minimum" else np.mean
+        others = [own for g, own in enumerate(local) if g != first and len(own)]
+        if self.seeding == "farthest-mean" and others:
+            offered = np.concatenate(others)
+        while len(chosen) < self.n_clusters:
+            farthest = np.argmax(summary(cdist(offered, chosen), axis=1))
+            chosen = np.concatenate([chosen, offered[farthest : farthest + 1]])
+        return chosen
 
     def _move(
         self, centres: FloatArray, chosen: FloatArray, rng: np.random.Generator
@@ -212,16 +218,3 @@ def lloyd_step(points: FloatArray, centres: FloatArray) -> FloatArray:
     total = np.zeros(centres.shape)
     np.add.at(total, nearest, points)
     return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], centres)
-
-
-def _spread_out(
-    chosen: FloatArray, candidates: FloatArray, n_clusters: int, seeding: str
-) -> FloatArray:
-    """Add the farthest candidates (n, d) to the chosen centres until there are K, (K, d)."""
-    from scipy.spatial.distance import cdist
-
-    summary = np.min if seeding == "farthest-minimum" else np.mean
-    while len(chosen) < n_clusters:
-        farthest = np.argmax(summary(cdist(candidates, chosen), axis=1))
-        chosen = np.concatenate([chosen, candidates[farthest : farthest + 1]])
-    return chosen
