@@ -111,7 +111,7 @@ def test_the_slope_of_a_power_law_is_its_exponent():
 def test_what_adds_in_squares_is_measured_without_the_noise():
     xs, noise = [0.0, 1.0, 2.0, 4.0], 0.3
     effects = exact(np.hypot(noise, 0.1 * x) for x in xs)
-    assert exponent(xs, effects, above=effects[0]).mean == pytest.approx(1.0)
+    assert exponent(xs, effects, above_zero=True).mean == pytest.approx(1.0)
 
 
 def test_a_slope_carries_the_errors_of_its_means():
@@ -123,7 +123,9 @@ def test_a_slope_carries_the_errors_of_its_means():
 
 def test_a_slope_above_a_base_carries_the_errors_of_score_and_base():
     base = Effect(3.0, 0.2, 9)
-    found = exponent([1.0, np.e], [Effect(5.0, 0.1, 9), Effect(5.0, 0.1, 8)], above=base)
+    effects = [base, Effect(5.0, 0.1, 9), Effect(5.0, 0.1, 8)]
+    found = exponent([0.0, 1.0, np.e], effects, above_zero=True)
+    assert exponent([1.0, np.e], effects[1:], above_zero=True) is None
     of_log = np.hypot(5.0 * 0.1, 3.0 * 0.2) / 4.0 / 4.0  # of the log of sqrt(25 - 9)
     assert found == Effect(pytest.approx(0.0), pytest.approx(of_log * np.sqrt(2)), 8)
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from fedmix.cells.effects import YES, Effect, exponent
-from fedmix.cells.scores import Replications
+from fedmix.cells.scores import paired_effect
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 
@@ -115,11 +115,8 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
 
 
 def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
-    first, second = (
-        Replications(np.asarray(c["replications"]), np.asarray(c["values"], dtype=float))
-        for c in (one, other)
-    )
-    return first.minus(second)
+    first, second = (pd.Series(c["values"], c["replications"]) for c in (one, other))
+    return paired_effect(first, second)
 
 
 def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
@@ -129,10 +126,7 @@ def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
         if c["n"]
     ]
     pairs.sort(key=lambda pair: pair[0])
-    xs, effects = [x for x, _ in pairs], [e for _, e in pairs]
-    if not xs or (above_zero and xs[0] != 0):
-        return None
-    return exponent(xs, effects, effects[0] if above_zero else None)
+    return exponent([x for x, _ in pairs], [effect for _, effect in pairs], above_zero)
 
 
 #: The kinds of condensed tables, by name.

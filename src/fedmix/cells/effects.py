@@ -141,28 +141,18 @@ class Finding:
 
 
 def all_of(findings: list[Finding]) -> Finding:
-    """Return yes if all answers are yes, no if any is no, else unclear.
-
-    The margin is the least of the findings with this answer.
-    """
-    answers = [finding.answer for finding in findings]
-    answer = NO if NO in answers else UNCLEAR if UNCLEAR in answers else YES
-    return Finding(answer, min(_margins(findings, answer), key=lambda margin: margin.mean))
+    """Return the worst finding: no if any is no, yes if all are yes, else unclear."""
+    return min(findings, key=_rank)
 
 
 def any_of(findings: list[Finding]) -> Finding:
-    """Return yes if any answer is yes, no if all are no, else unclear.
-
-    The margin is the largest of the findings with this answer.
-    """
-    answers = [finding.answer for finding in findings]
-    answer = YES if YES in answers else UNCLEAR if UNCLEAR in answers else NO
-    return Finding(answer, max(_margins(findings, answer), key=lambda margin: margin.mean))
+    """Return the best finding: yes if any is yes, no if all are no, else unclear."""
+    return max(findings, key=_rank)
 
 
-def _margins(findings: list[Finding], answer: str) -> list[Effect]:
-    """Return the margins of the findings that decide: those with the answer of all together."""
-    return [finding.margin for finding in findings if finding.answer == answer]
+def _rank(finding: Finding) -> tuple[int, float]:
+    """Return the rank of a finding: by its answer and then by its margin."""
+    return (NO, UNCLEAR, YES).index(finding.answer), finding.margin.mean
 
 
 def mean_effect(values: pd.Series | np.ndarray) -> Effect:
@@ -229,23 +219,19 @@ def slope(xs: Sequence[float], effects: Sequence[Effect]) -> Effect:
 
 
 def exponent(
-    xs: Sequence[float], effects: Sequence[Effect], above: Effect | None = None
+    xs: Sequence[float], effects: Sequence[Effect], above_zero: bool = False
 ) -> Effect | None:
     """Return the slope of the log of a score in the log of x: the exponent b of ``x^b``.
 
-    Values that are not positive have no logarithm and are left out. The result is None if fewer
-    than two means are left.
-
-    Parameters
-    ----------
-    xs, effects : sequence of float, of Effect
-        The mean score at each x.
-    above : Effect, optional
-        A base, such as the mean score where x is 0. The slope is then that of
-        ``sqrt(score^2 - base^2)``. Means that do not exceed the base are left out.
+    ``effects`` are the mean scores at ``xs``, which ascend. Values that are not positive have no
+    logarithm and are left out. The result is None if fewer than two means are left. With
+    ``above_zero`` the slope is that of ``sqrt(score^2 - base^2)``, where the base is the mean score
+    at x = 0. Means that do not exceed it are left out, and without it the result is None.
     """
-    if above is not None:
-        effects = [_added(e, above) for e in effects]
+    if above_zero:
+        if not xs or xs[0] != 0:
+            return None
+        effects = [_added(e, effects[0]) for e in effects]
     pairs = [(log(x), e.log()) for x, e in zip(xs, effects, strict=True) if x > 0]
     kept = [(x, e) for x, e in pairs if e is not None]
     return slope(*zip(*kept, strict=True)) if len(kept) > 1 else None

@@ -106,9 +106,7 @@ def scales(
         setting's value is 0: the root of the difference of their squares.
     """
     for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
-        if above_zero and xs[0] != 0:
-            continue
-        found = exponent_of(xs, effects, effects[0] if above_zero else None)
+        found = exponent_of(xs, effects, above_zero)
         if found is not None:
             off = found - exponent
             finding = off.below(tolerance) if at_most else off.within(tolerance)
