@@ -10,15 +10,17 @@ import yaml
 from fedmix.cells.condensed import Contrast, condense, contrasts, differences
 from fedmix.cells.effects import (
     Effect,
+    PrintedMean,
+    Replications,
     all_of,
     any_of,
     exponent,
     knee,
     mean_effect,
+    paired_effect,
     share_effect,
     slope,
 )
-from fedmix.cells.scores import PrintedMean, Replications, paired_effect
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.experiments.federation import federation_gain
 from fedmix.simulate.mixtures import draw_points, draw_truth

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedmix.cells.effects import YES, Effect, exponent
-from fedmix.cells.scores import paired_effect
+from fedmix.cells.effects import YES, Effect, exponent, paired_effect
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 

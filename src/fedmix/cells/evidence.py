@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from fedmix.cells.effects import PrintedMean, Replications, Score
 from fedmix.cells.measured import PLACE, by_round
-from fedmix.cells.scores import PrintedMean, Replications, Score
 from fedmix.cells.verdicts import headline
 from fedmix.conditions import Where, has_values
 from fedmix.errors import DataError

@@ -45,7 +45,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedmix.cells.effects import YES
+from fedmix.cells.effects import YES, paired_effect
 from fedmix.cells.equivalence import JUDGEMENT, judge
 from fedmix.cells.items import SIGN, Item
 from fedmix.cells.measured import (
@@ -59,7 +59,6 @@ from fedmix.cells.measured import (
     summarise,
 )
 from fedmix.cells.printed import PrintedNumber, PrintedTable, check_coverage, names_of
-from fedmix.cells.scores import paired_effect
 from fedmix.cells.verdicts import COMPARABLE
 from fedmix.conditions import has_values, rows_with
 from fedmix.storage import concatenate

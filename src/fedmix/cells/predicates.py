@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model
 
+from fedmix.cells.effects import Replications, Score
 from fedmix.cells.evidence import FLOATS
-from fedmix.cells.scores import Replications, Score
 from fedmix.errors import ConfigurationError, nearest_names
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from math import exp, log
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedmix.cells.effects import Effect, all_of, bootstrap_effect, knee, slope
+from fedmix.cells.effects import Effect, Score, all_of, bootstrap_effect, knee, slope
 from fedmix.cells.effects import exponent as exponent_of
 from fedmix.cells.predicates import (
     Check,
@@ -22,7 +22,6 @@ from fedmix.cells.predicates import (
     predicate,
     score_of,
 )
-from fedmix.cells.scores import Score
 
 if TYPE_CHECKING:
     import numpy as np
