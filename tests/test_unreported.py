@@ -134,9 +134,11 @@ def test_the_margin_that_decides_is_that_of_the_last_setting_that_is_needed():
         assert deciding_margin({"extent": extent}, found) == margin
 
 
-def test_a_variant_without_an_answer_counts_for_nothing():
+def test_a_variant_without_an_answer_counts_for_nothing(monkeypatch):
     places = [Place("study", variant, "s") for variant in ("v", "w", "v")]
-    found = answers(places, lambda own: len(own) if own[0].variant == "v" else None)
+    monkeypatch.setattr(unreported, "places_of", lambda *asked: places)
+    monkeypatch.setattr(unreported, "ask", lambda claim, evidence, own: own)
+    found = answers({}, None, lambda claim, own: len(own) if own[0].variant == "v" else None)
     assert found == {"v": 2}
     assert share_of({}) is None
 
@@ -202,11 +204,10 @@ def test_drawn_protocols_that_ran_the_most_tables_answer_else_those_near_the_pri
     assert protocol_answers({"id": "about all"}, search) == ("drawn", {"p0": "yes"})  # remembered
 
 
-def test_a_tie_does_not_lie_on_the_claimed_side(monkeypatch):
+def test_a_tie_does_not_lie_on_the_claimed_side():
     for margin, holds in ((0.0, False), (1e-9, True)):
         tie = Check("p", "s", "unclear", "", margin, -1.0, 1.0, 10)
-        monkeypatch.setattr(unreported, "ask", lambda *asked, tie=tie: [tie])
-        assert unreported._held({}, None, []).holds == holds
+        assert unreported._by_side({}, [tie]).holds == holds
 
 
 def test_choices_of_curves_are_read_as_names(tmp_path):

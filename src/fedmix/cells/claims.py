@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from fedmix.cells import predicates, verdicts
 from fedmix.cells.effects import NO, UNCLEAR, YES
-from fedmix.cells.evidence import METHODS, PUBLISHED, ROUNDS, SETTINGS, SHUFFLED, Evidence, Place
+from fedmix.cells.evidence import METHODS, PUBLISHED, ROUNDS, SETTINGS, SHUFFLED, Evidence
 from fedmix.cells.measured import PLACE
 from fedmix.cells.predicates import Check, ask, listed, methods_named, needed, places_of
 from fedmix.cells.protocols.space import DRAWN, NEAR
@@ -63,6 +62,11 @@ _COLUMNS = (
     *("source", "remarks", "chance", "published_fails"),
 )
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
+# Why a no of a source does not refute the paper.
+_CANNOT_REFUTE = {
+    verdicts.INFERRED: "the protocol is inferred from published values, and the authors' may be "
+    "another"
+}
 
 
 def evaluate_claims(
@@ -137,7 +141,8 @@ def _evaluate(
     untested = _untested(claim, measured, source)
     failed = _failed_throughout(claim, measured, source)
     answered = _verdict(claim, own)
-    cannot_refute = _cannot_refute(claim, source) if answered in (MIXED, REVERSED) else ""
+    denied = answered in (MIXED, REVERSED)
+    cannot_refute = claim.get("implied", _CANNOT_REFUTE.get(source, "")) if denied else ""
     asked = claim.get("predicate", "")
     settled = claim.get("extent") == "several" and len(own) > 1  # further settings change nothing
     open_parts = "" if settled else untested or failed
@@ -268,15 +273,13 @@ def _share(claim: Mapping[str, Any], measured: Evidence, search: Search | None) 
         kind, found = protocol_answers(claim, search)
         if found:
             return share_of(found, _OF[kind], search.choices_of(kind) if kind == DRAWN else None)
-    places = places_of(claim, measured, claim.get("where", {}))
-    return share_of(answers(places, partial(_decided, claim, measured)))
+    return share_of(answers(claim, measured, _decided))
 
 
-def _decided(claim: Mapping[str, Any], measured: Evidence, places: list[Place]) -> Answer | None:
+def _decided(claim: Mapping[str, Any], checks: list[Check]) -> Answer | None:
     """Return whether a claim holds in a variant, where that is decided."""
-    checks = ask(claim, measured, places)
     verdict = _verdict(claim, checks)
-    if verdict in (UNTESTABLE, TOO_FEW):
+    if verdict == TOO_FEW:
         return None
     return answer_of(claim, checks, verdict in (HOLDS, MOSTLY))
 
@@ -349,15 +352,6 @@ def _told_apart(places: list[str]) -> dict[str, str]:
         place: between.join(own[i] for i in differ) or place
         for place, own in zip(places, parts, strict=True)
     }
-
-
-def _cannot_refute(claim: Mapping[str, Any], source: str) -> str:
-    """Return why a no to a claim would not refute the paper; empty if it would."""
-    if "implied" in claim:
-        return claim["implied"]
-    if source == verdicts.INFERRED:
-        return "the protocol is inferred from published values, and the authors' may be another"
-    return ""
 
 
 def claims_table(claims: pd.DataFrame) -> pd.DataFrame:

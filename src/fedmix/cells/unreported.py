@@ -19,7 +19,6 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedmix.cells.effects import NO, YES
@@ -44,15 +43,9 @@ FEWEST = 10
 class Answer(NamedTuple):
     """The answer to a claim in one variant or protocol.
 
-    Parameters
-    ----------
-    holds : bool
-        Whether the claim lies on its side, noise or not.
-    checks : list of Check
-    decided : bool or None
-        Whether it holds beyond noise, by 99 % intervals of at least ten replications in every
-        setting; None if these do not tell. With fewer in some setting a claim about all of them
-        could only be denied.
+    ``holds`` says whether the claim lies on its side, noise or not. ``decided`` says whether it
+    holds beyond noise, by 99 % intervals of at least ten replications in every setting; it is None
+    if these do not tell. With fewer in some setting a claim about all of them could only be denied.
     """
 
     holds: bool
@@ -73,32 +66,20 @@ def answer_of(claim: Mapping[str, Any], checks: list[Check], holds: bool) -> Ans
 
 @dataclass(frozen=True)
 class Share:
-    """The share of ways to run its experiment in which a claim holds.
-
-    Parameters
-    ----------
-    holds : float
-        The share of them.
-    tried : int
-    of : str
-        What was tried, e.g. ``"protocols"``.
-    where : str
-        Of protocols, the settings in which the claim was tested.
-    choice : str
-        Of protocols, the unreported choice that it depends on most, with its values' shares.
-    yes, no : int
-        The protocols, or variants, in which it holds and does not hold beyond noise.
-    decided_by : str
-        What tells these apart beyond noise, with counts; empty if nothing does.
-    """
+    """The share ``holds`` of ways to run its experiment in which a claim holds."""
 
     holds: float
     tried: int
+    #: What was tried, such as ``"protocols"``.
     of: str
+    #: Of protocols, the settings in which the claim was tested.
     where: str = ""
+    #: Of protocols, the unreported choice that it depends on most, with its values' shares.
     choice: str = ""
+    #: In how many it holds beyond noise, and in how many it does not.
     yes: int = 0
     no: int = 0
+    #: What tells these apart beyond noise, with counts; empty if nothing does.
     decided_by: str = ""
 
     @property
@@ -119,16 +100,17 @@ class Share:
         return f"{text}, {self.decided_by}" if self.decided_by else text
 
 
-def answers(places: list[Place], ask: Callable[[list[Place]], Answer | None]) -> dict[str, Answer]:
-    """Return the answer to a claim in each variant that has one.
-
-    ``places`` are those of all variants. ``ask`` takes one variant's places, and returns None if
-    there is no answer.
-    """
+def answers(
+    claim: Mapping[str, Any],
+    evidence: Evidence,
+    decide: Callable[[Mapping[str, Any], list[Check]], Answer | None],
+) -> dict[str, Answer]:
+    """Return the answer to a claim in each variant that has one, by what decides from checks."""
     by_variant: dict[str, list[Place]] = {}
-    for place in places:
+    for place in places_of(claim, evidence, claim.get("where", {})):
         by_variant.setdefault(place.variant, []).append(place)
-    found = {name: ask(own) for name, own in by_variant.items()}
+    checks = {name: ask(claim, evidence, places) for name, places in by_variant.items()}
+    found = {name: decide(claim, own) for name, own in checks.items() if own}
     return {name: answer for name, answer in found.items() if answer is not None}
 
 
@@ -217,30 +199,25 @@ def protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dic
     figure need them.
     """
     if claim["id"] not in search.answers:
-        search.answers[claim["id"]] = _protocol_answers(claim, search)
+        tables = [name for name, table in search.space.tables.items() if _concerns(claim, table)]
+        own = search.runs[(search.runs["kind"] == DRAWN) & search.runs["table"].isin(tables)]
+        ran = own.groupby("protocol")["table"].nunique()
+        most = set(ran.index[ran == ran.max()])
+        drawn = answers_by_protocol(claim, search.drawn).items()
+        kind, answered = DRAWN, {name: answer for name, answer in drawn if name in most}
+        if not answered:
+            kind, answered = NEAR, answers_by_protocol(claim, search.near)
+        search.answers[claim["id"]] = kind, answered
     return search.answers[claim["id"]]
-
-
-def _protocol_answers(claim: Mapping[str, Any], search: Search) -> tuple[str, dict[str, Answer]]:
-    tables = [name for name, table in search.space.tables.items() if _concerns(claim, table)]
-    own = search.runs[(search.runs["kind"] == DRAWN) & search.runs["table"].isin(tables)]
-    ran = own.groupby("protocol")["table"].nunique()
-    most = set(ran.index[ran == ran.max()])
-    drawn = answers_by_protocol(claim, search.drawn).items()
-    answered = {name: answer for name, answer in drawn if name in most}
-    return (DRAWN, answered) if answered else (NEAR, answers_by_protocol(claim, search.near))
 
 
 def answers_by_protocol(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Answer]:
     """Return the answer to a claim under each protocol that ran one of its settings."""
-    places = places_of(claim, evidence, claim.get("where", {}))
-    return answers(places, partial(_held, claim, evidence))
+    return answers(claim, evidence, _by_side)
 
 
-def _held(claim: Mapping[str, Any], protocols: Evidence, places: list[Place]) -> Answer | None:
-    """Return whether a claim holds under a protocol, by the side of its margin."""
-    checks = ask(claim, protocols, places)
-    return answer_of(claim, checks, deciding_margin(claim, checks) > 0) if checks else None
+def _by_side(claim: Mapping[str, Any], checks: list[Check]) -> Answer:
+    return answer_of(claim, checks, deciding_margin(claim, checks) > 0)
 
 
 def deciding_margin(claim: Mapping[str, Any], checks: list[Check]) -> float:
