@@ -42,23 +42,15 @@ _FEWEST_METHODS = 3
 
 @dataclass(frozen=True)
 class Lead:
-    """How far one method is ahead of the best of the others, on average over a table's settings.
+    """How far one method is ahead of the best of the others, on average over a table's settings."""
 
-    Parameters
-    ----------
-    method : str
-        The method that is best in most of the table's settings, as published.
-    ours, published : float
-        Positive where it is ahead, in the published unit.
-    kept, settings : int
-        The settings in which the method published as best is best or tied in ours, and all.
-    best : int
-        Those in which it is best.
-    """
-
+    #: The method that is best in most of the table's settings, as published.
     method: str
+    #: Positive where it is ahead, in the published unit.
     ours: float
     published: float
+    #: Settings in which the method published as best is best or tied in ours; all; those in which
+    #: it is best.
     kept: int
     settings: int
     best: int
@@ -67,15 +59,9 @@ class Lead:
 def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | None:
     """Return a table's lead in one variant; None where no method leads as published.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        The cells of one variant of one table.
-    direction : {"lowest", "highest", "none"}
-        Which published value is best.
-    method : str, optional
-        The label of the method whose lead is measured; by default the one published as best most
-        often.
+    ``cells`` are those of the variant, and ``direction`` says which published value is best.
+    ``method`` is the label of the method whose lead is measured; by default the one published as
+    best most often.
     """
     sign = SIGN.get(direction)
     able = cells[(cells["n"] >= COMPARABLE) & ~cells["is_stand_in"] & cells["printed_mean"].notna()]

@@ -219,20 +219,12 @@ def critical_difference(n_methods: int, n_data: int) -> float:
 
 @dataclass(frozen=True)
 class Contrast:
-    """The difference between two methods in one setting, in the unit shown.
+    """The difference between two methods in one setting, in the unit shown."""
 
-    Parameters
-    ----------
-    sd : float
-        Standard deviation of the differences over replications.
-    n : int
-        Number of replications.
-    printed : float, optional
-        The published difference.
-    """
-
+    #: Standard deviation of the differences over replications.
     sd: float
     n: int
+    #: The published difference.
     printed: float | None = None
 
     @property

@@ -34,15 +34,8 @@ class Effect:
     """An estimated mean and its Monte-Carlo standard error.
 
     Sums and differences assume effects of different data: the squares of their errors add up. A
-    plain number has no error.
-
-    Parameters
-    ----------
-    mean, se : float
-        ``se`` is infinite if there is only one replication.
-    n : int
-        Number of replications. A sum has the smaller ``n`` of its two effects, so that the degrees
-        of freedom are not too large.
+    plain number has no error. A sum has the smaller ``n`` of its two effects, so that the degrees
+    of freedom are not too large. A single replication has an infinite ``se``.
     """
 
     mean: float
@@ -130,16 +123,10 @@ def _rounded(value: float, digits: int, sign: str = "-") -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one difference shows.
-
-    Parameters
-    ----------
-    answer : {"yes", "no", "unclear"}
-    margin : Effect
-        How far the effect lies on the claimed side of the bound; negative on the other side.
-    """
+    """What one difference shows."""
 
     answer: str
+    #: How far the effect lies on the claimed side of the bound; negative on the other side.
     margin: Effect
 
 
@@ -186,12 +173,8 @@ def share_effect(flags: np.ndarray, share: float) -> Effect:
 def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Effect:
     """Return a statistic of the means of several samples, with its error by the bootstrap.
 
-    Parameters
-    ----------
-    samples : sequence of arrays of shape (n_i, ...)
-        One replication per row. Each sample is resampled separately, by whole rows.
-    statistic : callable
-        Maps means of shape (..., samples, ...) to an array of the shape of the leading axes.
+    A sample has one replication per row. Each is resampled separately, by whole rows. The statistic
+    maps means of shape (..., samples, ...) to an array of the shape of the leading axes.
     """
     import numpy as np
 

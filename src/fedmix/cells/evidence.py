@@ -41,20 +41,15 @@ FLOATS, _FLOATS = "floats", ("floats_up", "floats_down")
 class Place:
     """Where something was measured: one setting of a study in one variant.
 
-    Parameters
-    ----------
-    study, variant, setting : str
-        ``setting`` is the id; two places are equal if these three are.
-    role : str
-        What the variant stands for.
-    values : mapping
-        The setting's values, without missing ones.
+    Two places are equal if their study, variant and setting are.
     """
 
     study: str
     variant: str
     setting: str
+    #: What the variant stands for.
     role: str = field(default="", compare=False)
+    #: The setting's values, without missing ones.
     values: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
     @property
@@ -127,12 +122,8 @@ def quartiles_by_round(results: pd.DataFrame, metric: str) -> pd.DataFrame:
 class Evidence:
     """Everything that was measured, or everything that is published.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Of :mod:`fedmix.cells.frame`; rows that were not run are left out.
-    results : DataFrame, optional
-        Tidy rows, of which those with a round give the trajectories.
+    ``cells`` are those of :mod:`fedmix.cells.frame`; rows that were not run are left out. The rows
+    of ``results`` with a round give the trajectories.
     """
 
     def __init__(self, cells: pd.DataFrame, results: pd.DataFrame | None = None) -> None:

@@ -42,32 +42,21 @@ _PHASE1_ROUNDS = 5  # of the two-phase methods, unless they are given another nu
 
 @dataclass
 class Measured:
-    """What was measured in one setting.
+    """What was measured in one setting."""
 
-    Parameters
-    ----------
-    methods : mapping of str to mapping
-        Method -> the columns that identify it in the frame of cells.
-    values : dict of (str, str) to Series
-        (Method, metric) -> values of the finished replications, indexed by replication.
-    runs : mapping of str to list of int
-        Method -> the replications that ran, with those that failed.
-    failed : mapping of str to int
-        Method -> how many of them failed.
-    trajectories : DataFrame
-        The rows of the results that have a round.
-    origins : mapping of str to (str, str)
-        Method -> when and at which commit its results were made, and when they were checked since.
-    failures : mapping of str to str
-        Method -> how they failed, such as ``"timeout: ReplicationTimeout: over 60 s"``.
-    """
-
+    #: Method -> the columns that identify it in the frame of cells.
     methods: Mapping[str, Mapping[str, Any]]
+    #: (Method, metric) -> values of the finished replications, indexed by replication.
     values: dict[tuple[str, str], pd.Series]
+    #: Method -> the replications that ran, with those that failed.
     runs: Mapping[str, list[int]]
+    #: Method -> how many of them failed.
     failed: Mapping[str, int]
+    #: The rows of the results that have a round.
     trajectories: pd.DataFrame = field(repr=False)
+    #: Method -> when and at which commit its results were made, and when they were checked since.
     origins: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: Method -> how they failed, such as ``"timeout: ReplicationTimeout: over 60 s"``.
     failures: Mapping[str, str] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:

@@ -42,30 +42,21 @@ _SOME = 2  # "several" data sets are at least this many
 
 @dataclass(frozen=True)
 class Check:
-    """What a predicate found at one place.
-
-    Parameters
-    ----------
-    variant, place : str
-        Where it looked. ``place`` is the id of a setting or the name of a group of settings.
-    answer : {"yes", "no", "unclear"}
-        Whether the claim holds there, beyond Monte-Carlo noise.
-    detail : str
-        The numbers behind it.
-    margin, low, high : float
-        How far the effect lies on the claimed side of its bound, in the effect's own unit, and the
-        ends of its 99 % interval. Of several effects, the one that decides.
-    n : int
-        Replications behind it.
-    """
+    """What a predicate found at one place."""
 
     variant: str
+    #: The id of a setting, or the name of a group of settings.
     place: str
+    #: Whether the claim holds there, beyond Monte-Carlo noise: "yes", "no" or "unclear".
     answer: str
+    #: The numbers behind it.
     detail: str
+    #: How far the effect lies on the claimed side of its bound, in the effect's own unit, and the
+    #: ends of its 99 % interval. Of several effects, the one that decides.
     margin: float
     low: float
     high: float
+    #: Replications behind it.
     n: int
 
 

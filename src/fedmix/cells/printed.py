@@ -25,29 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """One published value.
+    """One published value."""
 
-    Parameters
-    ----------
-    names : mapping
-        Printed column -> value; together they identify the published value in its item.
-    mean, sd : float
-        The mean and the standard deviation, in the printed unit.
-    text : str
-        Both with the published digits: ``"13.30 (1.17)"``.
-    replications : int
-        Number of replications behind the mean.
-    file : str
-        Path of the file in ``data/published``.
-    line : int
-        Line in the file; the header is line 1.
-    """
-
+    #: Printed column -> value; together they identify the published value in its item.
     names: Mapping[str, Any]
+    #: In the printed unit.
     mean: float
     sd: float
+    #: Both with the published digits: ``"13.30 (1.17)"``.
     text: str
     replications: int
+    #: Path in ``data/published``, and the line; the header is line 1.
     file: str
     line: int
 
@@ -55,11 +43,7 @@ class PrintedNumber:
 class PrintedTable:
     """The published values of one item; empty if the item has none.
 
-    Parameters
-    ----------
-    item : Item
-    folder : path-like
-        ``data/published``, which has one folder per paper.
+    ``folder`` is ``data/published``, which has one folder per paper.
 
     Raises
     ------
