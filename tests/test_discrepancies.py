@@ -21,6 +21,7 @@ from made_up_claims import paper_folder
 from synthetic_results import cells
 
 ROOT = Path(__file__).parents[1]
+NO_CELLS = cells().iloc[:0]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_every_paper_has_entries_and_every_entry_has_a_choice(entries):
 
 
 def test_without_results_effects_are_not_measured_yet(entries):
-    table = measure_discrepancies(entries).set_index("id")
+    table = measure_discrepancies(entries, NO_CELLS).set_index("id")
     assert table.effect["fedgem-metric"] == NOT_MEASURED
     assert "Nothing" in table.effect["fedgrem-footnote"]
 
@@ -95,7 +96,7 @@ def test_an_effect_does_not_mix_variants(entries):
 
 
 def test_the_page_of_the_register_is_up_to_date(entries):
-    text = to_markdown(measure_discrepancies(entries), read_papers(ROOT / "config"))
+    text = to_markdown(measure_discrepancies(entries, NO_CELLS), read_papers(ROOT / "config"))
     assert all(f"### {e['id']}" in text for e in entries)
     page = (ROOT / "docs/discrepancies.md").read_text()
     # Effects change with the runs; ids, places, descriptions and choices must be the register's.
@@ -221,6 +222,6 @@ def test_no_two_methods_of_a_study_are_the_same():
 
 
 def test_a_paper_without_discrepancies_has_an_empty_page():
-    measured = measure_discrepancies([])
+    measured = measure_discrepancies([], NO_CELLS)
     assert measured[measured["paper"] == "mine"].empty
     assert to_markdown(measured, read_papers(ROOT / "config")).count("##") == 0

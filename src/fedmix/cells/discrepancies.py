@@ -17,33 +17,19 @@ _TAKEN = ("id", "paper", "kind", "where", "what", "choice")
 
 
 def measure_discrepancies(
-    entries: Iterable[Mapping[str, Any]], cells: pd.DataFrame | None = None
+    entries: Iterable[Mapping[str, Any]], cells: pd.DataFrame
 ) -> pd.DataFrame:
-    """Fill every entry with the effect that our runs show.
+    """Return every entry with its ``effect``, a sentence with the difference that our runs show.
 
-    Parameters
-    ----------
-    entries : iterable of mapping
-        Of :func:`fedmix.cells.papers.read_discrepancies`.
-    cells : DataFrame, optional
-        Of :mod:`fedmix.cells.frame`; without them nothing is measured.
-
-    Returns
-    -------
-    DataFrame
-        ``id, paper, kind, where, what, choice`` and ``effect``, a sentence with the measured
-        difference, :data:`NOT_MEASURED`, or the reason it has none.
+    ``entries`` are those of :func:`fedmix.cells.papers.read_discrepancies`. The effect is
+    :data:`NOT_MEASURED` where a reading was not run, or the reason why there is none.
     """
-    evidence = None if cells is None else Evidence(cells)
+    evidence = Evidence(cells)
     rows = []
     for entry in entries:
-        row = {key: entry[key] for key in _TAKEN}
-        if "changes" in entry:
-            row["effect"] = entry["changes"]
-        else:
-            measured = [_measure(spec, evidence) for spec in entry["effects"]] if evidence else []
-            row["effect"] = "; ".join(filter(None, measured)) or NOT_MEASURED
-        rows.append(row)
+        measured = [_measure(spec, evidence) for spec in entry.get("effects", [])]
+        effect = entry.get("changes") or "; ".join(filter(None, measured)) or NOT_MEASURED
+        rows.append({key: entry[key] for key in _TAKEN} | {"effect": effect})
     return pd.DataFrame(rows, columns=[*_TAKEN, "effect"])
 
 
