@@ -179,17 +179,16 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
     for item in items:
         if not (item.judged and item.printed):
             continue
-        numbers = list(PrintedTable(item, published))
+        numbers = PrintedTable(item, published)
         own = frame[frame["item"] == item.name]
         roles = dict(zip(own["variant"], own["role"], strict=True)) or {"": ""}
-        for variant in sorted(roles):
-            here = own[own["variant"] == variant]
-            done = set(zip(here["printed_file"], here["printed_line"], strict=True))
-            missing += [
-                _not_run(item, number) | {"variant": variant, "role": roles[variant]}
-                for number in numbers
-                if (number.file, number.line) not in done
-            ]
+        done = set(zip(own["variant"], own["printed_file"], own["printed_line"], strict=True))
+        missing += [
+            _not_run(item, number) | {"variant": variant, "role": role}
+            for variant, role in sorted(roles.items())
+            for number in numbers
+            if (variant, number.file, number.line) not in done
+        ]
     parts = [frame, _typed(missing)] if missing else [frame]
     return _ordered(judge(pd.concat(parts, ignore_index=True)), _JUDGED)
 
@@ -307,8 +306,8 @@ def _partner(item: Item, number: PrintedNumber | None, is_stand_in: bool = False
 def _not_run(item: Item, number: PrintedNumber) -> dict[str, Any]:
     """Return a cell for a published value that has no cell of ours."""
     metric = (item.metrics_of("") or [""])[0]
-    unknown: dict[str, Any] = dict.fromkeys(item.columns_named, _Unknown())
-    known = unknown | {"metric": metric} | dict(number.names)
+    unknown = dict.fromkeys(item.columns_named, _Unknown())
+    known = {**unknown, "metric": metric, **number.names}
     return {
         **_place(item, known),
         "paper": item.paper,
