@@ -76,12 +76,7 @@ def measure(settings: Sequence[Tables], labels: Mapping[str, str] | None = None)
     """Return what was measured in each of some settings, given as (results, timings).
 
     Values are looked for in all settings at once, because pandas takes milliseconds for the
-    smallest table. See :func:`fedmix.cells.frame.make_cells`.
-
-    Raises
-    ------
-    DataError
-        If a replication of a method has a metric twice.
+    smallest table. A metric that a replication of a method has twice is a DataError.
     """
     results = _numbered((own for own, _ in settings), _NEEDED)
     if results.empty:
@@ -129,20 +124,15 @@ def _numbered(tables: Iterable[pd.DataFrame], columns: list[str]) -> pd.DataFram
 
 def _failures(failed: pd.DataFrame) -> dict[str, str]:
     """Return how each method failed: every status that occurred, with its first message."""
-    found: dict[str, list[str]] = {}
     first = failed.drop_duplicates(["method", "status"]).fillna({"message": ""})
-    for own in first.itertuples():
-        found.setdefault(own.method, []).append(f"{own.status}: {own.message}")
-    return {method: "; ".join(ways) for method, ways in found.items()}
+    ways = first["status"].astype(str) + ": " + first["message"].astype(str)
+    return ways.groupby(first["method"], **_QUICK).agg("; ".join).to_dict()
 
 
 def _origins(timings: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Return, for each method, the dates and commits at which it was run, and checked."""
-    texts: dict[str, list[str]] = {}
-    for method, text in timings[["method", "made"]].drop_duplicates().itertuples(index=False):
-        texts.setdefault(method, []).append(text)
     found = {}
-    for method, own in texts.items():
+    for method, own in timings.groupby("method", **_QUICK)["made"].unique().items():
         made = sorted({_when(text) for text in own})
         checked = sorted({json.loads(text).get("checked", "") for text in own} - {""})
         found[method] = ", ".join(made), ", ".join(checked)
@@ -159,10 +149,8 @@ def _when(made: str) -> str:
 def final_values(results: pd.DataFrame, fits: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Return the final values, one row per finished replication and metric of a setting.
 
-    The columns are the setting's number and ``method, metric, replication, value``. Of ``fits``,
-    which have one row per replication, the rounds, the floats sent and the steady seconds
-    (:func:`steady`) become metrics too. A method with neither rounds nor floats reports none,
-    which is not 0.
+    The rounds and floats of ``fits``, which have one row per replication, and the steady seconds
+    are metrics too. A method with neither rounds nor floats reports none, which is not 0.
     """
     import pandas as pd
 
@@ -245,13 +233,7 @@ def by_round(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def metric_of(measured: Measured, name: str) -> Metric:
-    """Return a metric of all methods that have it, measured or derived.
-
-    Raises
-    ------
-    ConfigurationError
-        If the name has two parts and the first part is not in :data:`OF_METRICS`.
-    """
+    """Return a metric of all methods that have it, measured or derived."""
     if found := measured.metric(name):
         return found
     kind, _, of = name.partition(": ")
@@ -314,8 +296,15 @@ def floats_to_best(measured: Measured) -> Metric:
     The best method is that of the same replication. A replication that never comes so near has
     no value.
     """
-    sent, found = measured.paths("floats"), _first_rounds_near_best(measured)
-    return {m: _at(sent[m], first.dropna()) for m, first in found.items() if m in sent}
+    import pandas as pd
+
+    sent, found = measured.paths("floats"), {}
+    for method, first in _first_rounds_near_best(measured).items():
+        if method in sent:
+            rounds = first.dropna()
+            values = [float(sent[method].at[replication, t]) for replication, t in rounds.items()]
+            found[method] = pd.Series(values, index=rounds.index)
+    return found
 
 
 def observed_rate(measured: Measured) -> Metric:
@@ -360,14 +349,6 @@ def _first_below(measured: Measured, metric: str, marks: pd.Series) -> Metric:
         below = paths.astype(float).le(marks.reindex(paths.index), axis=0)
         found[method] = below.idxmax(axis=1).astype(float).where(below.any(axis=1))
     return found
-
-
-def _at(paths: pd.DataFrame, rounds: pd.Series) -> pd.Series:
-    """Return the value of each replication in its round."""
-    import pandas as pd
-
-    values = [float(paths.at[replication, t]) for replication, t in rounds.items()]
-    return pd.Series(values, index=rounds.index)
 
 
 OF_METRICS: dict[str, Callable[[Measured, Metric], Metric]] = {

@@ -261,9 +261,15 @@ def moves_more(
     The error comes from a bootstrap over replications, which keeps the two metrics of a replication
     together.
     """
+    import pandas as pd
+
     for label, group in _groups(places, along, per):
-        found = [_both(evidence, place, method, metric, than_metric) for place in group]
-        samples = [values for values in found if len(values)]
+        samples = []
+        for place in group:
+            values = [evidence.values(place, method, name) for name in (metric, than_metric)]
+            both = pd.concat(values, axis=1, join="inner")
+            if len(both):
+                samples.append(both.to_numpy(dtype=float))
         if len(samples) > 1:
             difference = bootstrap_effect(samples, _difference_of_spans)
             detail = f"relative span of {metric} minus that of {than_metric}: {difference}"
@@ -346,16 +352,6 @@ def _at(
     reference = score_of(evidence, place, relative_to, metric, rounds_to)
     ratio = score.over(reference) if reference else None
     return ratio.log() if ratio else None
-
-
-def _both(
-    evidence: Evidence, place: Place, method: str, metric: str, other: str
-) -> NDArray[np.float64]:
-    """Return two metrics, shape (n, 2), of the n replications that have both."""
-    import pandas as pd
-
-    values = [evidence.values(place, method, name) for name in (metric, other)]
-    return pd.concat(values, axis=1, join="inner").to_numpy(dtype=float)
 
 
 def _difference_of_spans(means: NDArray[np.float64]) -> NDArray[np.float64]:
