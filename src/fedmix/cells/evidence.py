@@ -71,11 +71,6 @@ def read_paths(files: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read the rows of results that have a round, with the columns that trajectories need.
 
     Text becomes categories: the results of a study have millions of rows, with few different texts.
-
-    Raises
-    ------
-    DataError
-        With the name of the first damaged file.
     """
     import pandas as pd
     from pyarrow import ArrowException, compute, concat_tables, parquet
@@ -182,13 +177,8 @@ class Evidence:
     def shuffled(self, draw: int, what: str) -> Evidence:
         """Return the evidence with something shuffled, for a control.
 
-        Parameters
-        ----------
-        draw : int
-            Each number gives its own shuffle, which is always the same.
-        what : str
-            One of :data:`SHUFFLED`: the methods' names within every place, the settings within
-            every variant, or the rounds of every trajectory.
+        That is the methods' names within every place, the settings within every variant, or the
+        rounds of every trajectory. Each ``draw`` is a shuffle of its own, which is always the same.
         """
         other = copy(self)
         if what == ROUNDS:

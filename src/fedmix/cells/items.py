@@ -325,11 +325,6 @@ def item_entries(
     """Return the entries of every paper's tables and figures, by name.
 
     ``changes`` maps the name of an item to what a preset changes in it.
-
-    Raises
-    ------
-    ConfigurationError
-        If a file is not a mapping, two items have one name, or a changed item does not exist.
     """
     entries: dict[str, ItemEntry] = {}
     for paper in papers.values():
@@ -361,10 +356,7 @@ def items_of(
 ) -> dict[str, Item]:
     """Return the items that some entries of :func:`item_entries` declare, by default all.
 
-    Raises
-    ------
-    ConfigurationError
-        Lists all errors in them.
+    The ConfigurationError lists all errors in them.
     """
     said = {name: entry.document.content.get("printed") for name, entry in entries.items()}
     context = {"printed": {name: own for name, own in said.items() if isinstance(own, Mapping)}}

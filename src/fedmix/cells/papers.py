@@ -140,12 +140,8 @@ def _unknown_files(folder: Path) -> Iterator[str]:
 def part_document(paper: Paper, name: str, kind: Any) -> Document | None:
     """Return one file of a paper's folder, such as ``"claims"``, checked; None if it is missing.
 
-    ``kind`` is the type of what it declares, see :func:`fedmix.configuration.validate`.
-
-    Raises
-    ------
-    ConfigurationError
-        Lists all errors in the file.
+    ``kind`` is the type of what it declares, see :func:`fedmix.configuration.validate`. The
+    ConfigurationError lists all errors in the file.
     """
     path = paper.folder / f"{name}.yaml"
     return read_checked(path, kind) if path.exists() else None
@@ -265,12 +261,8 @@ def read_entries(
 ) -> list[tuple[Paper, Document]]:
     """Return the entries of all papers' lists in files of one name, such as ``"claims"``.
 
-    ``kind`` is what an entry declares; it has an ``id``.
-
-    Raises
-    ------
-    ConfigurationError
-        Listing all that is wrong in a file, or ids that are given twice.
+    ``kind`` is what an entry declares; it has an ``id``. The ConfigurationError lists all errors
+    in a file, or all ids that are given twice.
     """
     entries = [
         (paper, document.part(i))

@@ -43,12 +43,8 @@ class PrintedNumber:
 class PrintedTable:
     """The published values of one item; empty if the item has none.
 
-    ``folder`` is ``data/published``, which has one folder per paper.
-
-    Raises
-    ------
-    DataError
-        If the file or one of its columns is missing, or two rows have the same names.
+    ``folder`` is ``data/published``, which has one folder per paper. A file or a column that is
+    missing, and two rows with the same names, are DataErrors.
     """
 
     def __init__(self, item: Item, folder: str | Path) -> None:
@@ -88,10 +84,7 @@ def names_of(item: Item, cell: Mapping[str, Any]) -> tuple[dict[str, Any] | None
 def check_coverage(items: Iterable[Item], folder: str | Path) -> None:
     """Check that every published value of the items' papers belongs to exactly one item.
 
-    Raises
-    ------
-    DataError
-        Names the first line that no item has under ``printed``, or more than one item.
+    The DataError names the first line that no item, or more than one, has under ``printed``.
     """
     folder, items = Path(folder), list(items)
     papers = {item.paper for item in items}
@@ -181,11 +174,8 @@ def columns_of(printed: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def rows_of(path: Path, name: str = "") -> list[dict[str, str]]:
     """Return the rows of a CSV file as text; none without it. Messages call it ``name``.
 
-    Raises
-    ------
-    ConfigurationError
-        If the file is not text in UTF-8, its values are not separated by commas, a row has more or
-        fewer values than there are columns, as after a decimal comma, or a line is empty.
+    Anything but a row of values under the first line's names, line by line, is a
+    ConfigurationError.
     """
     if not path.is_file():
         return []
