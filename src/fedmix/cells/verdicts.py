@@ -127,10 +127,11 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
 def counted_roles(cells: pd.DataFrame) -> dict[str, str]:
     """Return, for every item, the role of the variant that its table counts.
 
-    Where the protocol of a table is unknown, it is that of the nearest protocol. Either the variant
-    that would count was inferred from published values, or it differs from more of the table's
-    values than it agrees with, while the nearest protocol of a search agrees with more than half of
-    them, in mean at least.
+    Where the protocol of a table is unknown, it is that of the nearest protocol: a search's or the
+    inferred variant, whichever has the smaller distance. Either the variant that would count was
+    inferred from published values, or it differs from more of the table's values than it agrees
+    with, while the nearest protocol of a search agrees with more than half of them, in mean at
+    least.
     """
     found = {}
     judged = printed_cells(cells[["item", "role", "verdict", "difference_in_sd"]])
@@ -139,19 +140,12 @@ def counted_roles(cells: pd.DataFrame) -> dict[str, str]:
         counted, nearest = (own.loc[own["role"] == r, "verdict"] for r in (role, SEARCHED))
         replaced = counted.eq(DIFFERS).sum() > counted.isin(NEAR).sum()
         replaced &= 2 * nearest.isin(NEAR).sum() > len(counted)
-        found[item] = nearest_role(own, role) if role == INFERRED or replaced else role
+        if role == INFERRED or replaced:
+            away = {r: distance(own[own["role"] == r]) for r in (SEARCHED, INFERRED)}
+            run = [r for r in away if not isnan(away[r])]
+            role = min(run, key=lambda r: away[r], default=role)
+        found[item] = role
     return found
-
-
-def nearest_role(cells: pd.DataFrame, role: str) -> str:
-    """Return the role of the nearest protocol to the published values of an item.
-
-    It is a search's nearest protocol or the inferred variant, whichever has the smaller distance,
-    or ``role``, the one that counts, if neither was run.
-    """
-    found = {r: distance(cells[cells["role"] == r]) for r in (SEARCHED, INFERRED)}
-    run = {name: value for name, value in found.items() if not isnan(value)}
-    return min(run, key=lambda name: run[name], default=role)
 
 
 def distance(cells: pd.DataFrame) -> float:
