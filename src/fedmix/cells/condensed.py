@@ -119,13 +119,10 @@ def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:
 
 
 def _exponent(line: Cells, along: str, above_zero: bool) -> Effect | None:
-    pairs = [
-        (float(c[f"setting_{along}"]), Effect(c["mean"], c["se"] if c["n"] > 1 else inf, c["n"]))
-        for c in line
-        if c["n"]
-    ]
-    pairs.sort(key=lambda pair: pair[0])
-    return exponent([x for x, _ in pairs], [effect for _, effect in pairs], above_zero)
+    column = f"setting_{along}"
+    ran = sorted((c for c in line if c["n"]), key=lambda c: float(c[column]))
+    effects = [Effect(c["mean"], c["se"] if c["n"] > 1 else inf, c["n"]) for c in ran]
+    return exponent([float(c[column]) for c in ran], effects, above_zero)
 
 
 #: The kinds of condensed tables, by name.
