@@ -33,11 +33,6 @@ _REGISTRY: dict[str, Predicate] = {}
 BY_ROUND = frozenset({"falls_by_round", "slows_after"})
 #: Predicates on one method beside numbers: another method of whom the same is true is no chance.
 ALONE = frozenset({"between", "fails"})
-# Parameters that name methods.
-_COMPARED = ("method", "than", "to", "first", "middle", "last", "relative_to")
-# Parameters that name metrics.
-_SCORED = ("metric", "than_metric", "condition")
-_SOME = 2  # "several" data sets are at least this many
 
 
 @dataclass(frozen=True)
@@ -200,14 +195,15 @@ def places_of(
 
 def methods_named(claim: Mapping[str, Any]) -> set[str]:
     """Return the methods that a claim's predicate compares; "all" stands for every method."""
-    given = (claim.get("parameters", {}).get(name) for name in _COMPARED)
+    names = ("method", "than", "to", "first", "middle", "last", "relative_to")
+    given = (claim.get("parameters", {}).get(name) for name in names)
     return {one for each in given for one in (each if isinstance(each, list) else [each])}
 
 
 def metrics_named(claim: Mapping[str, Any]) -> set[str]:
     """Return the metrics that a claim's predicate looks at, and the parts of a sum of metrics."""
     given = claim.get("parameters", {})
-    named = {given[name] for name in _SCORED if name in given}
+    named = {given[name] for name in ("metric", "than_metric", "condition") if name in given}
     return named | {f"{FLOATS}_up", f"{FLOATS}_down"} if FLOATS in named else named
 
 
@@ -220,7 +216,7 @@ def ask(claim: Mapping[str, Any], evidence: Evidence, places: list[Place]) -> li
 
 def needed(claim: Mapping[str, Any], n: int) -> int:
     """Return in how many of ``n`` settings a claim must hold, by its extent."""
-    return {"all": n, "most": n // 2 + 1, "several": min(n, _SOME)}[claim.get("extent", "all")]
+    return {"all": n, "most": n // 2 + 1, "several": min(n, 2)}[claim.get("extent", "all")]
 
 
 def _load() -> None:
