@@ -105,13 +105,7 @@ def _direction(differences: pd.Series, in_se: pd.Series) -> dict[str, Any]:
 
 
 def counts(cells: pd.DataFrame) -> pd.DataFrame:
-    """Count the published values of each paper by what they count as in the headline's variant.
-
-    Returns
-    -------
-    DataFrame
-        Papers in rows, :data:`COUNTED` in columns.
-    """
+    """Count the published values of each paper, in rows, by :data:`COUNTED`, in columns."""
     numbers = judge_numbers(cells)
     table = numbers.pivot_table(index="paper", columns="counted", aggfunc="size", fill_value=0)
     return table.reindex(columns=list(COUNTED), fill_value=0)
@@ -120,13 +114,8 @@ def counts(cells: pd.DataFrame) -> pd.DataFrame:
 def scorecard(cells: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     """Count each paper's published values and claims by verdict.
 
-    A published value counts by the verdict in the headline's variant.
-
-    Returns
-    -------
-    DataFrame of int
-        Papers in rows, in the claims' order; columns such as ``"cells: agrees"`` and
-        ``"claims: holds"``.
+    Papers are in rows, in the claims' order. Columns are such as ``"cells: agrees"``, where a
+    published value counts by the verdict in the variant that counts, and ``"claims: holds"``.
     """
     by_cell = counts(cells)
     by_claim = pd.crosstab(claims["paper"], claims["verdict"])
@@ -146,26 +135,21 @@ def cells_table(cells: pd.DataFrame) -> pd.DataFrame:
     judged = judged[ran | (judged["role"] != DIAGNOSTIC)]
     shown = judged[["mean", "sd"]].div(judged["scale"], axis=0)
     power = judge_numbers(cells)[[*NUMBER, "power"]]
-    columns = ["paper", "item", "row", "column", "variant", "role", "n", "failed", "mean", "sd"]
-    columns += ["printed_text", "printed_mean", "printed_sd"]
-    columns += ["difference", "difference_in_sd", "difference_in_se"]
-    columns += ["low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high", "needed", "draws"]
-    columns += ["verdict"]
-    return judged.assign(**shown).merge(power, on=NUMBER)[[*columns, "power"]]
+    columns = [
+        *("paper", "item", "row", "column", "variant", "role", "n", "failed", "mean", "sd"),
+        *("printed_text", "printed_mean", "printed_sd", "difference", "difference_in_sd"),
+        *("difference_in_se", "low", "high", "sd_ratio", "sd_ratio_low", "sd_ratio_high"),
+        *("needed", "draws", "verdict", "power"),
+    ]
+    return judged.assign(**shown).merge(power, on=NUMBER)[columns]
 
 
 def rank_agreement(cells: pd.DataFrame, items: Mapping[str, Item]) -> pd.DataFrame:
     """Compare the order of the methods with the published order, setting by setting.
 
-    Items say whether the lowest or the highest value is best.
-
-    Returns
-    -------
-    DataFrame
-        ``paper, item, variant, setting, n_methods, kendall_tau, best_printed, best_ours,
-        same_best``. The best ones are empty if no value is better than another, as for seconds.
-        Stand-ins are left out, and so are settings in which we ran fewer than two methods. Tau is
-        missing if all values of one side are equal.
+    The columns of the best are empty if no value is better than another, as for seconds. Stand-ins
+    are left out, and so are settings in which we ran fewer than two methods. Kendall's tau is
+    missing if all values of one side are equal.
     """
     done = cells[(cells["n"] > 0) & ~cells["verdict"].isin(["", STAND_IN])]
     keys = ["paper", "item", "variant", "setting"]
