@@ -64,18 +64,9 @@ def simulate(
 ) -> NDArray:
     """Return the verdicts on simulated exact replications of one normal experiment.
 
-    Parameters
-    ----------
-    sd : float
-        The true standard deviation, of both sides.
-    n, printed_replications, digits, draws
-        As in :func:`fedmix.cells.equivalence.compare`. Both sides make one draw each.
-    times : int, default=500
-        Number of simulated pairs of a print and a replication.
-
-    Returns
-    -------
-    array of str of shape (times,)
+    Both sides have the true standard deviation ``sd``, and make one draw each. The other parameters
+    are those of :func:`fedmix.cells.equivalence.compare`, and the number of simulated pairs of a
+    published value and a replication.
 
     Examples
     --------
@@ -104,11 +95,9 @@ def simulate(
 def expected_counts(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the counts that an exact replication of each table would be expected to get.
 
-    Returns
-    -------
-    DataFrame
-        Items in rows, one column per :data:`SCORED`; each counts the variant that its table counts.
-        Values with fewer than two replications of ours, or that cannot be compared, are left out.
+    Items are in rows, :data:`SCORED` in columns. Each item counts the variant that its table
+    counts. Values with fewer than two replications of ours, or that cannot be compared, are left
+    out.
     """
     judged = printed_cells(cells)
     able = judged["verdict"].isin(SCORED) & (judged["n"] > 1)
@@ -128,32 +117,21 @@ def _shares_of(
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of our replications.
+    """What is known of our replications."""
 
-    Parameters
-    ----------
-    name : str
-        In words.
-    shift : float, default=0.0
-        Our true mean minus theirs, in standard deviations.
-    spread : float, default=1.0
-        Our true standard deviation over theirs.
-    methods : str, default="ABCDE"
-        The methods that the error concerns; only their values count.
-    instead : str, optional
-        Those whose values stand in their place, method by method.
-    """
-
+    #: In words.
     name: str
+    #: Our true mean minus theirs, in standard deviations.
     shift: float = 0.0
+    #: Our true standard deviation over theirs.
     spread: float = 1.0
+    #: The methods that the error concerns; only their values count.
     methods: str = "ABCDE"
+    #: Those whose values stand in their place, method by method.
     instead: str = ""
 
 
 EXACT = Truth("exact replication")
-
-
 TRUTHS = (
     EXACT,
     Truth("shifted by a quarter sd", shift=0.25),

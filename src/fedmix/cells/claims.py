@@ -77,17 +77,9 @@ def evaluate_claims(
 ) -> pd.DataFrame:
     """Test every claim on every source, and against chance.
 
-    Parameters
-    ----------
-    claims : iterable of mapping
-        Of :func:`fedmix.cells.papers.read_claims`.
-    cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
-    results : DataFrame, optional
-        Gives the trajectories, see :class:`fedmix.cells.evidence.Evidence`.
-    searches : iterable of Search, optional
-        One a study. A claim that names an unreported choice is tested under every protocol that was
-        drawn or, without a search, in every variant that was run.
+    ``results`` give the trajectories, see :class:`fedmix.cells.evidence.Evidence`. Of ``searches``
+    there is at most one a study. A claim that names an unreported choice is tested under every
+    protocol that was drawn or, without a search, in every variant that was run.
 
     Returns
     -------

@@ -102,17 +102,10 @@ def compare(
 ) -> Comparison:
     """Compare our replications with a published mean, both in the published unit.
 
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        One value per finished replication of ours.
-    printed_mean, printed_sd, printed_replications : float, float, int
-        Theirs.
-    digits : int
-        Published decimals: rounding adds a uniform error of variance ``10**(-2 digits) / 12``.
-    draws : tuple of float and int, default=NO_DRAWS
-        Variance between draws, where each side made one draw for all its replications,
-        and the number of draws behind this variance.
+    ``values`` has one value per finished replication of ours. ``digits`` are published decimals:
+    rounding adds a uniform error of variance ``10**(-2 digits) / 12``. ``draws`` are the variance
+    between draws, where each side made one draw for all its replications, and the number of draws
+    behind this variance.
     """
     ours = summarise(values)
     n, sd = int(ours["n"]), ours["sd"]
@@ -138,15 +131,7 @@ def decide(
     """Apply the rule to differences of means: the only place that does.
 
     Returns the fields of :class:`Comparison` from ``difference_in_se`` to ``verdict``, as arrays.
-
-    Parameters
-    ----------
-    difference : array-like
-        Our mean minus theirs.
-    sd, printed_sd : array-like
-        The standard deviations of both sides.
-    n, printed_replications, digits, draws
-        As in :func:`compare`; ``n`` is at least 2.
+    ``difference`` is our mean minus theirs, and ``n`` is at least 2.
     """
     import numpy as np
 
@@ -218,18 +203,10 @@ def _sd_ratio(
 def judge(cells: pd.DataFrame) -> pd.DataFrame:
     """Decide the verdict of every cell; nothing else does.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Cells beside their published values, see :func:`fedmix.cells.frame.make_cells`. ``judged``
-        is false where an item shows a published value of another metric. ``other_draws`` names
-        the study that repeats an item with other draws, one setting per draw. Where that
-        study has no cells, the verdict does not count the variance between draws.
-
-    Returns
-    -------
-    DataFrame
-        The cells with the columns :data:`JUDGEMENT` in place of ``judged`` and ``other_draws``.
+    The cells of :func:`fedmix.cells.frame.make_cells` get the columns :data:`JUDGEMENT` in place of
+    ``judged``, which is false where an item shows a published value of another metric, and
+    ``other_draws``, which names the study that repeats an item with other draws, one setting per
+    draw. Where that study has no cells, the verdict does not count the variance between draws.
     """
     import pandas as pd
 

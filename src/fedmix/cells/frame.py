@@ -101,15 +101,12 @@ def make_cells(
     results, timings : DataFrame
         The rows of whole settings, because the methods of a setting are ranked together.
     items : iterable of Item
-        The items that show the study.
-    published : path-like
-        ``data/published``.
+        The items that show the study, whose published values are in ``published``.
     paper : str
         The key of the paper that the study belongs to.
-    labels : mapping of str to str
-        Method -> its name in tables.
-    roles : mapping of str to str
-        Variant -> its role, one of :data:`fedmix.cells.verdicts.SOURCES`.
+    labels, roles : mapping of str to str
+        Method -> its name in tables; variant -> its role, one of
+        :data:`fedmix.cells.verdicts.SOURCES`.
 
     Raises
     ------
@@ -158,20 +155,9 @@ def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
 def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) -> pd.DataFrame:
     """Add the published values that have no cell of ours, and judge all cells.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The cells of all settings, from :func:`make_cells`.
-    items : iterable of Item
-        All items. Those that are judged and have published values are completed in every variant
-        that was run; an item that was not run gets an empty variant.
-    published : path-like
-        ``data/published``.
-
-    Raises
-    ------
-    DataError
-        If a published value belongs to no item, or to more than one.
+    Items that are judged and have published values are completed in every variant that was run; an
+    item that was not run gets an empty variant. A published value that belongs to no item, or to
+    more than one, is a DataError.
     """
     items = list(items)
     check_coverage(items, published)
@@ -226,24 +212,13 @@ def _cells_of_setting(
 
 
 def standings(scores: Metric, direction: str) -> dict[str, str]:
-    """Return the methods that are best by a metric in one setting.
+    """Return the methods that are best by a metric in one setting, by the direction of an item.
 
-    Methods that saw the same data are compared replication by replication.
-
-    Parameters
-    ----------
-    scores : mapping of str to Series
-        Method -> values of its finished replications, indexed by replication.
-    direction : str
-        ``"highest"`` or ``"lowest"`` value is best; with any other text no method is.
-
-    Returns
-    -------
-    dict of str to str
-        ``"best"`` for the method with the best mean, ``"tied"`` for the methods that the paired
-        test finds worse than no other: a best mean of scattered values does not make a tie of a
-        method that a third one beats. Methods with fewer values than
-        :data:`fedmix.cells.verdicts.COMPARABLE` are left out. Empty if fewer than two are left.
+    Methods that saw the same data are compared replication by replication. The method with the best
+    mean is ``"best"``. The methods that the paired test finds worse than no other are ``"tied"``: a
+    best mean of scattered values does not make a tie of a method that a third one beats. Methods
+    with fewer values than :data:`fedmix.cells.verdicts.COMPARABLE` are left out. Nothing is best if
+    fewer than two are left, or if the direction is neither ``"highest"`` nor ``"lowest"``.
     """
     finished = {method: values for method, values in scores.items() if len(values) >= COMPARABLE}
     if direction not in SIGN or len(finished) < 2:

@@ -156,11 +156,6 @@ def distance(cells: pd.DataFrame) -> float:
 def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row per published value: its verdict in the variant that counts, and in others.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Of :func:`fedmix.cells.frame.complete`.
-
     Returns
     -------
     DataFrame
@@ -183,12 +178,8 @@ def judge_numbers(cells: pd.DataFrame) -> pd.DataFrame:
 def judge_number(variants: Sequence[Mapping[str, Any]], role: str) -> dict[str, Any]:
     """Return the row of one published value, see :func:`judge_numbers`.
 
-    Parameters
-    ----------
-    variants : list of mappings
-        The value's cell in each variant: at least ``variant, role`` and ``verdict``.
-    role : str
-        The role of the variant that counts; empty if none was run.
+    ``variants`` has the value's cell in each variant, with its ``variant, role`` and ``verdict``.
+    ``role`` is that of the variant that counts; empty if none was run.
     """
     answering = [v for v in variants if role and v["role"] == role]
     place = answering[0] if answering else variants[0]
