@@ -29,9 +29,6 @@ Cells = list[Mapping[str, Any]]
 Saying = tuple[str, str, str, Mapping[str, Any]]
 
 _RESAMPLES = 2000
-#: What identifies the setting of a contrast, and what the contrast needs of its cells.
-_PLACE = ["variant", "setting", "metric"]
-_COMPARED = ["printed_mean", "scale", "values", "replications"]
 _MANY = 10_000  # replications with which t is practically normal
 
 
@@ -249,30 +246,24 @@ def contrasts(cells: pd.DataFrame, direction: str) -> list[Contrast]:
     """
     if direction == "none":
         return []
-    printed = cells.loc[cells["printed_mean"].notna() & (cells["n"] > 1), [*_PLACE, *_COMPARED]]
-    places: dict[tuple, list[Mapping[str, Any]]] = {}
-    for cell in printed.to_dict("records"):
-        places.setdefault(tuple(cell[name] for name in _PLACE), []).append(cell)
-    found = (_best_against_next(own, direction) for own in places.values())
-    return [contrast for contrast in found if contrast is not None]
+    able = cells[cells["printed_mean"].notna() & (cells["n"] > 1)]
+    compared = ["printed_mean", "scale", "values", "replications"]
+    found = []
+    for _, own in able.groupby(["variant", "setting", "metric"], sort=False)[compared]:
+        ranked = own.to_dict("records")
+        ranked.sort(key=itemgetter("printed_mean"), reverse=direction == "highest")
+        best, *others = ranked
+        paired = _paired(best, others[0]) if others else None
+        if paired and paired.n > 1:
+            printed = abs(best["printed_mean"] - others[0]["printed_mean"])
+            found.append(Contrast(paired.se * sqrt(paired.n) / best["scale"], paired.n, printed))
+    return found
 
 
 def differences(cells: pd.DataFrame, metric: str) -> list[Contrast]:
     """Return the contrasts of a metric that is itself a paired difference, such as a gain."""
     own = cells.loc[(cells["metric"] == metric) & (cells["n"] > 1), ["sd", "scale", "n"]]
     return [Contrast(sd / scale, n) for sd, scale, n in own.itertuples(index=False, name=None)]
-
-
-def _best_against_next(cells: list[Mapping[str, Any]], direction: str) -> Contrast | None:
-    ranked = sorted(cells, key=lambda c: c["printed_mean"], reverse=direction == "highest")
-    if len(ranked) < 2:
-        return None
-    best, following = ranked[:2]
-    paired = _paired(best, following)
-    if paired is None or paired.n < 2:
-        return None
-    printed = abs(best["printed_mean"] - following["printed_mean"])
-    return Contrast(paired.se * sqrt(paired.n) / best["scale"], paired.n, printed)
 
 
 @cache
