@@ -225,6 +225,8 @@ def _judged(
     cell: Mapping[str, Any], variances: Mapping[str, Mapping[tuple, tuple[float, int]]]
 ) -> dict[str, Any]:
     """Return how far a cell is from its published value, and the verdict."""
+    if not cell["judged"]:  # compared with nothing
+        return asdict(Comparison(verdict=""))
     noted = cell["metric"] == SECONDS
     excused = NOT_JUDGED if noted else STAND_IN if cell["is_stand_in"] else ""
     drawn = {} if excused else variances.get(cell["other_draws"], {})
@@ -241,11 +243,10 @@ def _judged(
         (variance / scale**2, n_draws),
     )
     verdict = excused if excused and (noted or cell["n"]) else found.verdict
-    between = {"draws": source, "draws_sd": sqrt(variance) / scale}
-    judged = {"verdict": verdict, "n_draws": n_draws} | between
-    if verdict == STAND_IN or not cell["judged"]:  # compared with nothing
+    if verdict == STAND_IN:
         found = Comparison()
-    return asdict(found) | (judged if cell["judged"] else {"verdict": ""})
+    between = {"draws": source, "draws_sd": sqrt(variance) / scale, "n_draws": n_draws}
+    return asdict(found) | {"verdict": verdict} | between
 
 
 def between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
