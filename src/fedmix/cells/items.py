@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Annotated, Any, Literal, Self
@@ -248,20 +248,21 @@ class Item(Declared):
         return self.printed.get("other_draws", "") if self.judged else ""
 
     @property
+    def _metrics_by_method(self) -> list[Mapping[str, str]]:
+        """Each metric that it shows, by method, with a ``default``."""
+        shown = self.metric if isinstance(self.metric, list | tuple) else [self.metric]
+        return [m if isinstance(m, Mapping) else {"default": m} for m in shown]
+
+    @property
     def metrics(self) -> list[str]:
         """Every metric that the item shows of at least one method."""
-        named = (m.values() if isinstance(m, Mapping) else [m] for m in _as_list(self.metric))
-        return list(dict.fromkeys(name for names in named for name in names))
+        return list(dict.fromkeys(name for m in self._metrics_by_method for name in m.values()))
 
     def metrics_of(self, method: str) -> list[str]:
         """Return the metrics that the item shows of a method; none if it leaves the method out."""
         if self.methods and method not in self.methods:
             return []
-        chosen = (
-            m.get(method, m["default"]) if isinstance(m, Mapping) else m
-            for m in _as_list(self.metric)
-        )
-        return list(dict.fromkeys(chosen))
+        return list(dict.fromkeys(m.get(method, m["default"]) for m in self._metrics_by_method))
 
     @property
     def direction(self) -> str:
@@ -368,7 +369,3 @@ def items_of(
         wrong += errors
     raise_all(wrong)
     return found
-
-
-def _as_list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else [value]
