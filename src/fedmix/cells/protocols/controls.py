@@ -26,10 +26,10 @@ def find(
     drawn: pd.DataFrame,
     printed: Mapping[str, pd.DataFrame],
 ) -> dict[str, pd.DataFrame]:
-    """Return the result of each function of this module, which has one row per table at least.
+    """Return the result of each control, by the name of its file, with rows for each table.
 
-    ``scores`` come from :func:`fedmix.cells.protocols.score.score_search`, and ``drawn`` are the
-    runs of drawn protocols, which do not depend on the published values ``printed``.
+    ``scores`` and ``printed`` come from :mod:`fedmix.cells.protocols.score`. ``drawn`` are the runs
+    of drawn protocols, which do not depend on the published values.
     """
     of_drawn = scores[scores["kind"] == DRAWN]
     by_table = of_drawn.groupby("table", sort=False)
@@ -46,24 +46,9 @@ def permuted(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
     """Look for the nearest drawn protocol to tables whose columns are exchanged.
 
     Columns are exchanged only among methods of one kind, e.g. among local or federated methods. To
-    tell local methods from pooled ones would be too easy.
-
-    Parameters
-    ----------
-    space : Space
-    runs : DataFrame
-        The runs of the drawn protocols, which do not depend on the published values.
-    printed : mapping of str to DataFrame
-        The published values, from :func:`fedmix.cells.protocols.score.printed_cells`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table: ``table``, ``tried`` (number of protocols), ``permutations`` (their
-        number); ``distance`` of the nearest protocol from the published table;
-        ``permuted_median``, the median of that over permuted tables; and the ``share`` of permuted
-        tables with a protocol at most as far as ``distance``. These two are missing if no kind has
-        two columns.
+    tell local methods from pooled ones would be too easy. The result has the ``distance`` of the
+    nearest protocol from each table, its median over permuted tables, and the ``share`` of these
+    that are as near. The last two are missing if no kind has two columns.
     """
     rows = []
     kinds = [column.kind for column in space.methods.values()]
@@ -85,15 +70,9 @@ def held_out(space: Space, runs: pd.DataFrame, printed: Mapping[str, pd.DataFram
     """Choose the nearest drawn protocol by some cells, and judge it on the others.
 
     Of one table, half of the columns choose, in all ways to split them. Of several tables, each
-    table chooses for the others. The parameters are those of :func:`permuted`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table that chooses: ``table``; ``methods``, the number of columns that choose, 0
-        for all; ``splits``, the ways to split; ``tried``, the number of protocols; and over the
-        splits the medians of three distances: of the chosen protocol from the cells that it has
-        ``seen`` and from those ``held_out``, and of the ``median`` protocol from the latter.
+    table chooses for the others (0 ``methods``). The result has medians over the ``splits``: the
+    distances of the chosen protocol from the cells that it has ``seen`` and from those
+    ``held_out``, and the distance of the ``median`` protocol from the latter.
     """
     by_table = {table: _means(runs, table, cells) for table, cells in printed.items()}
     means = pd.concat(by_table, axis="columns", join="inner")
@@ -138,21 +117,12 @@ def _orders(kinds: list[str]) -> list[tuple[int, ...]]:
 
 
 def under_priors(space: Space, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of protocols in which the claim holds, under several priors.
+    """Return the share of drawn protocols in which the claim holds, under several priors.
 
-    Parameters
-    ----------
-    space : Space
-    scores : DataFrame
-        The scores of the drawn protocols, with the choices' columns.
-
-    Returns
-    -------
-    DataFrame
-        One row per table and prior: ``share``; and ``n``, the effective number of protocols. The
-        prior is that of the ``weights``, by which protocols are drawn; ``uniform``, with equal
-        weights of a choice's values; ``natural``, without values that are not natural; or
-        ``reported``, without values of a choice of which the paper reports others, if it does.
+    Beside each share stands the effective number ``n`` of protocols. The prior is that of the
+    ``weights``, by which protocols are drawn; ``uniform``, with equal weights of a choice's values;
+    ``natural``, without values that are not natural; or ``reported``, without values of a choice of
+    which the paper reports others, if it does.
     """
     rows = []
     for table, own in scores.groupby("table", sort=False):
@@ -177,21 +147,8 @@ def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the range of leads of protocols whose other columns are near those published.
 
     A trial of the optimiser ran only some rows, whose published leads may differ from those of the
-    others. So each lead is a share of the published one in the same rows.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        The scores of all protocols that ran, drawn or tried by the optimiser. Those that ran again
-        on fresh replications count by these alone.
-
-    Returns
-    -------
-    DataFrame
-        One row per table: ``table``; ``n`` protocols whose distance over the columns of the other
-        methods is at most :data:`NEAR_ENOUGH`, and that ran a row in which the method leads as
-        published; the ``least`` and the ``most`` of their ``lead``, and the middle half of them,
-        ``quarter`` to ``three_quarters``.
+    others. So each lead is a share of the published one in the same rows. Protocols that ran again
+    on fresh replications count by these alone.
     """
     once = scores.drop_duplicates(["table", "protocol"], keep="last")  # fresh ones come last
     near = once[(once["others"] <= NEAR_ENOUGH) & once["lead"].notna()]
@@ -207,9 +164,8 @@ def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
 def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFrame:
     """Return how much of the distance's log and of the claim the choices explain.
 
-    ``scores`` are those of drawn protocols, with the choices' columns. Infinite distances are left
-    out. The columns are ``table, outcome, choice, share``. The shares of an outcome sum to one; all
-    are zero if it does not vary.
+    ``scores`` are those of a table's drawn protocols. Infinite distances are left out. The shares
+    of an outcome sum to one; all are zero if it does not vary.
     """
     import optuna
 

@@ -52,9 +52,8 @@ def keep(
 ) -> dict[str, pd.DataFrame]:
     """Return the two tables that are kept of a target of a search, ``protocols`` and ``runs``.
 
-    ``design`` and ``drawn`` are the drawn protocols and their runs, ``scores`` and ``judged`` come
-    from :func:`fedmix.cells.protocols.score.score_search` and
-    :func:`fedmix.cells.protocols.score.judged_cells`.
+    ``design`` and ``drawn`` are the drawn protocols and their runs; ``scores`` and ``judged`` come
+    from :mod:`fedmix.cells.protocols.score`.
     """
     protocols, runs = [], []
     for table, own in scores.groupby("table", sort=False):
@@ -90,19 +89,10 @@ def write_search(folder: str | Path, kept: Mapping[str, pd.DataFrame]) -> None:
 
 @dataclass(frozen=True)
 class Search:
-    """The kept results of a search.
+    """The kept results of a search: its two tables, see :func:`keep`, and its tables' items.
 
-    Parameters
-    ----------
-    space : Space
-    protocols, runs : DataFrame
-        The content of the two files, see :func:`keep`.
-    items : mapping of str to Item
-        The tables' items.
-    published : path-like
-        ``data/published``.
-    answers : dict, optional
-        What :func:`fedmix.cells.unreported.protocol_answers` found, by claim.
+    ``published`` is ``data/published``. ``answers`` has what
+    :func:`fedmix.cells.unreported.protocol_answers` found, by claim.
     """
 
     space: Space
@@ -184,14 +174,9 @@ def read_search(
 ) -> Search | None:
     """Read the kept results of a search from the folders of its tables; None if there are none.
 
-    The optimiser numbers its protocols anew for each table, so their names get the table's. For the
-    parameters see :class:`Search`.
-
-    Raises
-    ------
-    DataError
-        If a table is not in the space, the kept protocols lack a choice of it, or two tables have a
-        drawn protocol of one name with different choices.
+    The optimiser numbers its protocols anew for each table, so their names get the table's. It is
+    an error if the space was changed after the search: a table is not in the space, the kept
+    protocols lack a choice, or two tables have a drawn protocol of one name with different choices.
     """
     kept = {path.parent.name for path in Path(folder).glob(f"*/{RUNS}")}
     unknown = sorted(kept - set(space.targets))

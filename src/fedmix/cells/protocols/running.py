@@ -79,13 +79,8 @@ def draw_protocols(space: Space) -> pd.DataFrame:
 class Runner:
     """Runs protocols on some tables, and keeps the work that they share.
 
-    Parameters
-    ----------
-    space : Space
-    metrics : mapping of str to mapping
-        Table -> the metric that it shows for each method.
-    files : iterable of path-like
-        The data sets that the tables need, as ``<dataset>/<embedding>.npz``; none for simulations.
+    ``metrics`` has the metric that each table shows for each method. ``files`` are the data sets
+    that the tables need, as ``<dataset>/<embedding>.npz``; none for simulations.
     """
 
     def __init__(
@@ -122,19 +117,10 @@ def optimize(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Search for the protocol that gives the runner's tables, the same for all of them.
 
-    ``printed`` are the published values, see :func:`fedmix.cells.protocols.score.printed_cells`.
-    The ``seed`` also names the protocols. The best one, by the ``confirmed`` objective, then runs
-    on all rows: on further replications, which rank it among those of other seeds, and on fresh
-    ones, which judge it.
-
-    Returns
-    -------
-    trials : DataFrame
-        ``protocol``, its choices, ``seed``, ``start`` and ``trial``; the ``objective``; whether
-        the trial is ``complete``; and the ``confirmed`` objective of the best few on further
-        replications, missing for the others.
-    runs : DataFrame
-        All runs, with their ``kind``: "tried", "compared" or "judged".
+    Return the trials, and all runs with their ``kind``: "tried", "compared" or "judged". The best
+    few trials of each start have a ``confirmed`` objective, on further replications. The best
+    protocol by this one then runs on all rows: on further replications, which rank it among those
+    of other seeds, and on fresh ones, which judge it.
     """
     trials, tried = [], []
     tables = runner.benches

@@ -37,14 +37,9 @@ def printed_cells(
 ) -> dict[str, pd.DataFrame]:
     """Return the published values of every table, in our unit and row by row.
 
-    The first column has the name of the setting that varies by row; the others are ``method, mean,
-    sd``. ``items`` are those of the tables, and ``published`` is ``data/published``.
-
-    Raises
-    ------
-    DataError
-        If there is no published mean, or no positive standard deviation, for a row and a method
-        that is run.
+    The columns are the setting that varies by row, ``method``, ``mean`` and ``sd``. ``published``
+    is ``data/published``. It is an error if a method that is run has no published mean, or no
+    positive standard deviation, in a row.
     """
     found = {}
     for name, table in space.tables.items():
@@ -98,37 +93,21 @@ def errors_of(runs: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFra
 def score_tables(
     runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame], claim: Claim
 ) -> pd.DataFrame:
-    """Score every protocol on every table that it ran.
+    """Score every protocol on every table that it ran, one row per table and protocol.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        The result of :meth:`fedmix.cells.protocols.running.Runner.run`.
-    printed : mapping of str to DataFrame
-        The tables' published values, see :func:`printed_cells`.
-    claim : Claim
+    ``runs`` come from :meth:`fedmix.cells.protocols.running.Runner.run`. The scores are
 
-    Returns
-    -------
-    DataFrame
-        One row per table and protocol, with the columns
+    - ``distance``: the root mean square over cells of (our mean - published mean) / published sd;
+      infinite where a fit diverged; ``others`` is the same over the columns of all other methods;
+    - ``effect``: the mean over rows of :func:`leads`;
+    - ``lead``: the mean lead as a share of the published one, over the rows in which the method
+      leads as published, missing if there are none; and the ``least_lead`` and the ``most_lead`` of
+      a single row;
+    - ``rows_lowest``: the number of rows in which the method is below all the others (above them,
+      if the claim says so); ``lowest``: whether that is so in all rows.
 
-        - ``table, protocol, rows, cells, replications``;
-        - ``distance``: the root mean square over cells of (our mean - published mean) / published
-          sd; infinite where a fit diverged;
-        - ``others``: the same over the columns of all other methods;
-        - ``effect``: the method's value minus that of the best method that it is compared with, the
-          mean over rows; see :func:`leads`;
-        - ``printed_effect``: the same for the published values;
-        - ``lead``: the mean lead as a share of the published one, over the rows in which the method
-          leads as published; missing if there are none;
-        - ``least_lead`` and ``most_lead``: the least and the largest such share of a single row;
-        - ``rows_lowest``: the number of rows in which the method is below all the others (above
-          them, if the claim says so);
-        - ``lowest``: whether that is so in all rows.
-
-        Columns that end in ``_low`` and ``_high`` are the ends of a 95 % bootstrap interval over
-        replications.
+    Columns that end in ``_low`` and ``_high`` are the ends of a 95 % bootstrap interval over
+    replications.
     """
     rows = []
     for table, own in runs.groupby("table", sort=False):
@@ -184,7 +163,6 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
         "effect": effects.mean(),
         "effect_low": least,
         "effect_high": most,
-        "printed_effect": printed_effects.mean(),
         "lead": ours.mean() / theirs.mean() if leading.any() else np.nan,
         "least_lead": shares.min(),
         "most_lead": shares.max(),
@@ -222,10 +200,23 @@ def objective(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame], claim: Cl
     It is the root mean square of all differences, in published standard deviations; the root mean
     square over tables if there are several; infinite if a fit diverged.
     """
-    parts = [
-        _objective_of_table(own, printed[str(table)], claim)
-        for table, own in runs.groupby("table", sort=False)
-    ]
+    parts = []
+    for table, own in runs.groupby("table", sort=False):
+        cells = printed[str(table)]
+        cell = list(cells.columns[:2])
+        means = own.groupby(cell, sort=False)["value"].agg(lambda each: each.mean(skipna=False))
+        values = cells.set_index(cell).loc[means.index]
+        methods, shape = layout_of(means.index)
+        ours, theirs, sds = (
+            part.to_numpy().reshape(shape) for part in (means, values["mean"], values["sd"])
+        )
+        measured, published = (
+            np.concatenate([part.ravel(), contrasts(part, methods, claim)])
+            for part in (ours, theirs)
+        )
+        unit = sds[:, methods.index(claim.method)].mean()
+        units = np.concatenate([sds.ravel(), np.full(len(measured) - sds.size, unit)])
+        parts.append(distances(measured, published, units))
     return float(np.sqrt(np.mean(np.square(parts))))
 
 
@@ -242,22 +233,6 @@ def contrasts(means: FloatArray, methods: list[str], claim: Claim) -> FloatArray
     return np.concatenate(parts)
 
 
-def _objective_of_table(runs: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> float:
-    cell = list(printed.columns[:2])
-    means = runs.groupby(cell, sort=False)["value"].agg(lambda values: values.mean(skipna=False))
-    values = printed.set_index(cell).loc[means.index]
-    methods, shape = layout_of(means.index)
-    ours, theirs, sds = (
-        part.to_numpy().reshape(shape) for part in (means, values["mean"], values["sd"])
-    )
-    own, published = (
-        np.concatenate([part.ravel(), contrasts(part, methods, claim)]) for part in (ours, theirs)
-    )
-    unit = sds[:, methods.index(claim.method)].mean()
-    units = np.concatenate([sds.ravel(), np.full(len(own) - sds.size, unit)])
-    return float(distances(own, published, units))
-
-
 def score_search(
     space: Space,
     design: pd.DataFrame,
@@ -265,25 +240,13 @@ def score_search(
     runs: Mapping[str, pd.DataFrame],
     printed: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Score all protocols of a search.
+    """Score all protocols of a search, one row per kind, protocol and table, with the choices.
 
-    Parameters
-    ----------
-    space : Space
-    design, trials : DataFrame
-        The drawn protocols, and those that the optimiser tried.
-    runs : mapping of str to DataFrame
-        The runs of each kind: "drawn", "tried", "compared" and "judged".
-    printed : mapping of str to DataFrame
-        The published values, see :func:`printed_cells`.
-
-    Returns
-    -------
-    DataFrame
-        One row per kind, protocol and table: ``kind``; the columns of :func:`score_tables`; of
-        judged protocols the distances from the rows that the search ``saw`` and from those
-        ``held_out``, if any, and ``rank``, by the objective on all rows of the compared runs, so
-        that fresh replications choose nothing; and the choices.
+    ``design`` and ``trials`` are the protocols that were drawn and that the optimiser tried, and
+    ``runs`` are by kind: "drawn", "tried", "compared" and "judged". Judged protocols also have the
+    distances from the rows that the search ``saw`` and from those ``held_out``, if any; and their
+    ``rank``, by the objective on all rows of the compared runs, so that fresh replications choose
+    nothing.
     """
     claim, place = space.claim, ["table", "protocol"]
     parts = {kind: score_tables(runs[kind], printed, claim) for kind in (DRAWN, TRIED, JUDGED)}
@@ -310,12 +273,6 @@ def judged_cells(
     """Return every fresh replication of the judged protocols beside the published values.
 
     Each replication has a row, because outcomes can have two modes, which a mean hides.
-
-    Returns
-    -------
-    DataFrame
-        ``rank, protocol, table``; the setting that varies by row, under its own name; ``method,
-        replication, value, printed_mean, printed_sd``.
     """
     ranks = scores.loc[scores["kind"] == JUDGED, ["rank", "protocol"]].drop_duplicates()
     theirs = pd.concat([cells.assign(table=table) for table, cells in printed.items()])
