@@ -10,10 +10,12 @@ from fedmix.errors import DataError
 from fedmix.revision import LIBRARIES
 from fedmix.storage import write_records, write_table
 from fedmix.views.page import Figure, PageContext, Search, read_context
-from fedmix.views.page.contents import items_named, light_image, pages_of
-from fedmix.views.page.words import (
+from fedmix.views.page.contents import (
     describe_run,
+    items_named,
+    light_image,
     names_of,
+    pages_of,
     read_description,
     translator,
     write_description,

@@ -9,7 +9,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.pipeline import keep
     from fedmix.pipeline.request import read_request
     from fedmix.storage import concatenate
-    from fedmix.views.page.words import describe_run
+    from fedmix.views.page.contents import describe_run
 
     params = snakemake.params
     repository = Path(snakemake.scriptdir).resolve().parents[1]

@@ -17,7 +17,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.scorecard import cells_table, rank_agreement, score_tables
     from fedmix.cells.unreported import specification_curves
     from fedmix.storage import concatenate, write_records, write_table, write_text
-    from fedmix.views.page.words import describe_run, write_description
+    from fedmix.views.page.contents import describe_run, write_description
 
     files = snakemake.input
     repository = Path(snakemake.scriptdir).resolve().parents[1]

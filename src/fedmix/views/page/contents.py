@@ -1,4 +1,4 @@
-"""What the pages show: judged frames, tables, figures, searches; and the page that has each."""
+"""What the pages show: results, how they were made, and the page that has each of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Any
 
 import pandas as pd
 
+from fedmix import __version__
 from fedmix.cells.frame import read_cells
 from fedmix.errors import DataError
-from fedmix.storage import read_records
-from fedmix.views.page.words import names_of, read_description, translator
+from fedmix.revision import LIBRARIES
+from fedmix.storage import read_records, write_text
+from fedmix.views.captions import in_words
 
 # A vector figure of many thousand points is larger than its PNG file.
 SIZE_LIMIT = 1_000_000
@@ -26,19 +28,9 @@ _ITEMS = re.compile(r"(Table|Figure)s? (\d+[a-z]?(?:(?:[-–]|,? and | & |, )\d+
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure for a page.
+    """A figure, an SVG or PNG file, for the page of the table or figure that its title names.
 
-    Parameters
-    ----------
-    paper : str
-        Key of the paper, or of a comparison of our own.
-    title : str
-        The figure goes on the page of the table or figure that its title names (for
-        example ``"FedGrEM, Figure 3"``).
-    path : path-like
-        An SVG or PNG file, which the page links to. For a large SVG it links to the PNG next to it.
-    caption : str, optional
-        By default it is read from the ``.md`` file with the figure's name.
+    By default its caption is read from the ``.md`` file with the figure's name.
     """
 
     paper: str
@@ -55,14 +47,8 @@ class Figure:
 class Search:
     """The result of a search for the protocol behind a table.
 
-    Parameters
-    ----------
-    paper : str
-    target : str
-        The table; a target with several tables goes on the paper's own page.
-    words : path-like
-        The findings, one per line, each after a dash.
-    figures : sequence of Figure
+    A target with several tables goes on the paper's own page. The file ``words`` has the findings,
+    one per line, each after a dash.
     """
 
     paper: str
@@ -78,38 +64,24 @@ class Search:
 
 @dataclass(frozen=True)
 class PageContext:
-    """Everything the pages show.
+    """Everything the pages show, in the order to be shown.
 
     Parameters
     ----------
-    cells : DataFrame
-        The frame of cells of all settings.
-    scores : DataFrame
-        From :func:`fedmix.cells.scorecard.score_tables`.
-    ranks : DataFrame
-        From :func:`fedmix.cells.scorecard.rank_agreement`.
-    claims : DataFrame
-        From :func:`fedmix.cells.claims.evaluate_claims`.
-    discrepancies : DataFrame
-        From :func:`fedmix.cells.discrepancies.measure_discrepancies`.
+    cells, scores, ranks, claims, discrepancies : DataFrame
+        The frame of cells of all settings, and what was judged from it.
     papers : mapping of str to str
-        Key -> title of each paper and of each comparison of our own, in the order to be shown.
+        Key -> title of each paper and of each comparison of our own.
     tables : sequence of mapping
-        Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``,
-        in the order to be shown.
-    figures : sequence of Figure
-        In the order to be shown.
-    searches : sequence of Search
-        Searches for the protocols behind tables.
-    claim_figures : sequence of Figure
-        Figures below the claims.
+        Items as :func:`fedmix.views.tables.build.build_table` takes them, each with its ``paper``.
+    figures, searches, claim_figures
+        The last are below the claims.
     provenance : mapping of str to str
         How it was run: versions, commit, replications, core-hours, machine.
     preset : str
         A preset other than ``"paper"`` has a banner that says how its sizes differ.
     explanations : mapping of str to str
         Anchor of a cell (:func:`fedmix.views.page.views.anchor`) -> where its number comes from.
-        Cells with an explanation link to it.
     """
 
     cells: pd.DataFrame
@@ -143,20 +115,10 @@ def read_context(
     claim_figures: Iterable[Mapping[str, Any]] = (),
     **shown: Any,
 ) -> PageContext:
-    """Read the content of the pages from the files of a run.
+    """Read the content of the pages from the files of a run, see :class:`PageContext`.
 
-    Parameters
-    ----------
-    cells, audit, run : path-like
-        The frame of cells, what was judged from it, how it was run.
-    explanations : path-like, optional
-        Where the numbers of the cells come from.
-    unavailable : mapping of str to mapping of str to str
-        Study -> title of a data set that it was not run on -> the missing embedding.
-    figures, claim_figures, searches : iterable of mapping
-        Parameters of :class:`Figure` and of :class:`Search`.
-    **shown
-        ``papers``, ``tables`` and ``preset`` of :class:`PageContext`.
+    ``audit`` is what was judged from the cells, and ``run`` how it was run. ``unavailable`` has,
+    for each study, the titles of data sets that it was not run on, each with its missing embedding.
     """
     explained = json.loads(Path(explanations).read_text(encoding="utf-8")) if explanations else {}
     provenance = read_description(run)
@@ -185,14 +147,7 @@ def read_context(
 class Page:
     """A page: a published table or figure with all that belongs to it, or the rest of a paper.
 
-    Parameters
-    ----------
-    name : str
-        The file's name without suffix: that of the first table or figure, or the paper's key.
-    paper : str
-    title : str
-    tables, figures, searches : list
-        The content of the page, in the order to be shown.
+    The name of its file is that of the first table or figure, or the paper's key.
     """
 
     name: str
@@ -255,17 +210,8 @@ def pages_of(context: PageContext) -> list[Page]:
 def light_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> Path:
     """Return the file of a figure that a page shows.
 
-    Parameters
-    ----------
-    path : path-like
-        An SVG or PNG file.
-    limit : int
-        Bytes. A larger SVG is replaced by the PNG of the same name, if there is one.
-
-    Raises
-    ------
-    DataError
-        If the file is missing or of another kind.
+    An SVG of more bytes than the limit is replaced by the PNG of the same name, if there is one. A
+    file that is missing, or of another kind than SVG or PNG, is an error.
     """
     path = Path(path)
     if path.suffix not in _SUFFIXES:
@@ -276,3 +222,78 @@ def light_image(path: str | os.PathLike, limit: int = SIZE_LIMIT) -> Path:
     if path.suffix == ".svg" and path.stat().st_size > limit and picture.is_file():
         return picture
     return path
+
+
+def names_of(tables: Iterable[Mapping[str, Any]], cells: pd.DataFrame) -> dict[str, str]:
+    """Return data set -> title, of all tables, and method -> label, of all cells."""
+    titles = {key: name for table in tables for key, name in table["datasets"].items()}
+    named = cells.loc[cells["method"] != "", ["method", "label"]].drop_duplicates("method")
+    return titles | dict(zip(named["method"], named["label"], strict=True))
+
+
+def translator(names: Mapping[str, str]) -> Callable[[str], str]:
+    """Return a function that replaces identifiers in a sentence by the names that readers know.
+
+    A name that is the first word of its title (``digits``, "Digits (8x8)") is an ordinary word, and
+    stays; ``emnist``, "EMNIST Balanced", is none.
+
+    Examples
+    --------
+    >>> translate = translator({"frog_a": "Frog A", "LocalEM": "Local-EM"})
+    >>> translate("yes in 1 of 1: frog_a-contaminated0, means_error of LocalEM")
+    'yes in 1 of 1: Frog A-contaminated0, means error of Local-EM'
+    """
+    known = {
+        key: name
+        for key, name in names.items()
+        if not name.startswith((f"{key} ", f"{key.capitalize()} "))
+    }
+    longest_first = sorted(map(re.escape, known), key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?!\w)|\w+_\w+(?!\S*\.md)")
+
+    def translate(text: str) -> str:
+        return pattern.sub(lambda found: known.get(found[0], in_words(found[0])), text)
+
+    return translate
+
+
+def describe_run(options: Mapping[str, Any], timings: pd.DataFrame) -> dict[str, str]:
+    """Describe a run, in the order to be shown, for a reader who wants to repeat it.
+
+    The options are the preset and what overrides it; the timings are those of all studies.
+    """
+    if timings.empty:  # nothing has been run yet, so there are no columns
+        timings = timings.reindex(columns=["study", "replication", "cpu_seconds", "made"])
+    replications = timings.groupby("study")["replication"].nunique()
+    overrides = [f"{k}={v}" for k, v in options.items() if k != "preset" and v not in (None, False)]
+    made = [json.loads(text) for text in timings["made"].unique()]  # what results say of themselves
+    dates = sorted(origin["date"] for origin in made)
+
+    def listed(*names: str) -> str:
+        found = {", ".join(f"{name} {origin[name]}".strip() for name in names) for origin in made}
+        return "; ".join(sorted(found))
+
+    def alone(name: str) -> str:
+        return "; ".join(sorted({origin[name] for origin in made} - {""}))
+
+    return {
+        "Preset": " ".join([str(options["preset"]), *overrides]),
+        "Replications, at most": ", ".join(f"{study} {n}" for study, n in replications.items()),
+        "Runs": f"{len(timings)} (one method on one replication of one setting)",
+        "Core-hours of the methods": f"{timings['cpu_seconds'].sum() / 3600:.2f}",
+        "Made": " to ".join(dict.fromkeys(dates[:1] + dates[-1:])),
+        "fedmix": ", ".join(filter(None, [__version__, listed("commit")])),
+        "Libraries": listed(*LIBRARIES),
+        "Python": alone("python"),
+        "Processor": alone("processor"),
+    }
+
+
+def write_description(path: str | os.PathLike, description: Mapping[str, str]) -> None:
+    """Write the description of a run as CSV, one line per fact."""
+    write_text(path, pd.Series(description, name="is").rename_axis("what").to_csv())
+
+
+def read_description(path: str | os.PathLike) -> dict[str, str]:
+    """Read a description that :func:`write_description` wrote."""
+    return pd.read_csv(path, index_col="what", dtype=str, keep_default_na=False)["is"].to_dict()
