@@ -130,21 +130,7 @@ def line_with_band(
     look: MethodStyle,
     **more: Any,
 ) -> None:
-    """Draw a line and a pale band around it.
-
-    Parameters
-    ----------
-    axis : Axes
-    x, middle : array-like of shape (n,)
-        The line.
-    band : pair of array-like of shape (n,)
-        Lower and upper edge.
-    label : str
-        The legend's entry.
-    look : MethodStyle
-    **more
-        Further keywords of ``Axes.plot``.
-    """
+    """Draw a line and a pale band around it; ``more`` are keywords of ``Axes.plot``."""
     axis.plot(x, middle, label=label, **look.keywords(), **more)
     pixels = len(np.asarray(x)) > 100  # a path would take more bytes
     axis.fill_between(x, *band, color=look.color, alpha=0.12, linewidth=0, rasterized=pixels)

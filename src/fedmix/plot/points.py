@@ -148,16 +148,9 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
 
 
 def principal_axes(points: FloatArray) -> tuple[list[str], FloatArray, FloatArray]:
-    """Return the first two principal axes of points (n, d).
+    """Return the first two principal axes of points (n, d): names, the centre, directions (d, 2).
 
-    Returns
-    -------
-    names : list of str
-        With the shares of the variance.
-    centre : ndarray of shape (d,)
-        The mean.
-    directions : ndarray of shape (d, 2)
-        Zero for the second axis if d is 1.
+    The names have the shares of the variance. The second axis is zero if d is 1.
     """
     centre = points.mean(axis=0)
     centred = points - centre

@@ -67,11 +67,7 @@ def ranks(
 def groups(mean_ranks: list[float], critical_difference: float) -> Iterator[tuple[int, int]]:
     """Yield the first and last place of each largest group of methods that do not differ.
 
-    Parameters
-    ----------
-    mean_ranks : list of float
-        In increasing order.
-    critical_difference : float
+    The ranks are in increasing order.
 
     Examples
     --------

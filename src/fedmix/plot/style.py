@@ -41,15 +41,7 @@ _LINES = ("-", "--", "-.", ":")
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """How a method is drawn.
-
-    Parameters
-    ----------
-    color : str
-        Hexadecimal colour from a palette that is safe for colour-blind readers.
-    marker, linestyle : str
-        Matplotlib's codes; they distinguish methods without colour.
-    """
+    """How a method is drawn; the marker and the line distinguish methods without colour."""
 
     color: str
     marker: str
@@ -63,18 +55,8 @@ class MethodStyle:
 def looks_of(names: Iterable[str], looks: Looks) -> dict[str, MethodStyle]:
     """Return the styles of the methods, or variants, of one figure.
 
-    Parameters
-    ----------
-    names : iterable of str
-        As in the results, e.g. ``"FedGrEM"``.
-    looks : mapping of str to mapping
-        Name -> ``color`` (from :data:`COLORS`), ``marker`` and ``line``, as in ``about.yaml``.
-
-    Returns
-    -------
-    dict of str to MethodStyle
-        A name without a look gets one derived from the name. It is the same in all figures, unless
-        another method of the figure has its colour: then it gets the next free colour.
+    A name without a look gets one derived from the name. It is the same in all figures, unless
+    another method of the figure has its colour: then it gets the next free colour.
 
     Examples
     --------
