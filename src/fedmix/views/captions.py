@@ -22,13 +22,7 @@ _THREE_DIGITS = 99.5  # from here on, two digits would be written with an expone
 
 
 def cells_of(item: Mapping[str, Any], cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an item in the frame of cells.
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
+    """Return the rows of an item in the frame of cells; it is an error if there is none."""
     own = cells[cells["item"] == item["name"]] if len(cells) else cells
     if own.empty:
         raise DataError(f"{item['title']}: no results yet; run the study first.")
@@ -173,14 +167,8 @@ def _of_one_metric(cells: pd.DataFrame) -> str:
 def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") -> str:
     """Tell mean ranks over data sets, and which neighbours Nemenyi's test does not distinguish.
 
-    Parameters
-    ----------
-    ranked : DataFrame
-        From :func:`fedmix.cells.condensed.mean_ranks`.
-    n_data, n : int
-        Independent data sets, and replications.
-    variant : str, optional
-        Named where a table has several.
+    ``n_data`` are the independent data sets, and ``n`` the replications. The variant is named where
+    a table has several.
     """
     if ranked.empty:
         return ""
@@ -216,19 +204,8 @@ def marks_explained(cells: pd.DataFrame) -> str:
 def power(cells: pd.DataFrame, direction: str, difference: str) -> str:
     """Return the smallest detectable difference, and the replications that printed ones need.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        The table's rows of the frame of cells.
-    direction : {"lowest", "highest", "none"}
-        What is best.
-    difference : str
-        A metric that is itself a difference; empty where there is none.
-
-    Returns
-    -------
-    str
-        Empty if a table has no differences.
+    ``direction`` is what is best, and ``difference`` a metric that is itself a difference, if there
+    is one. The text is empty if a table has no differences.
     """
     found = differences(cells, difference) if difference else contrasts(cells, direction)
     if not found:

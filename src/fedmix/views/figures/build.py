@@ -35,22 +35,9 @@ def build_figure(
 ) -> None:
     """Draw a figure and write it in the formats that the outputs' suffixes name.
 
-    Parameters
-    ----------
-    item : mapping
-        ``name, title, caption, builder, options, preset``; ``looks`` of the methods; ``variants``
-        and ``datasets``, which explain names; ``left_out``: reason -> what was not run.
-    cells : DataFrame
-        The frame of cells of the item's settings.
-    outputs : iterable of path-like
-        The same stem with suffixes: ``svg``, ``pdf``, ``png``, and ``md`` for the caption.
-    results : DataFrame, optional
-        Results with rounds, for a figure of :data:`fedmix.cells.items.BY_ROUND`.
-
-    Raises
-    ------
-    DataError
-        If the item has no cells.
+    ``cells`` are those of the item's settings, and ``results`` have rounds, for a figure of
+    :data:`fedmix.cells.items.BY_ROUND`. The outputs are one stem with the suffixes ``svg``, ``pdf``
+    and ``png``, and ``md`` for the caption. An item without cells is an error.
     """
     own = captions.cells_of(item, cells)
     more = {} if results is None else {"results": results}

@@ -12,27 +12,10 @@ _MAX_POINTS = 4_000  # more points than this only hide each other
 
 
 def embedding_figure(embedding: np.ndarray, labels: np.ndarray, title: str = "") -> Figure:
-    """Draw the first two principal axes of an embedding, coloured by class.
+    """Draw the first two principal axes of an embedding (n, q), coloured by class.
 
-    Parameters
-    ----------
-    embedding : ndarray of shape (n, q)
-        Any number of dimensions. Of more than 4,000 points, a random subset is drawn.
-    labels : ndarray of int, shape (n,)
-        Class of each point.
-    title : str, optional
-        Heading, e.g. the data set's and the embedding's name.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Drawn without ``house_style``: call it within that context. Points are pixels even in a
-        vector file.
-
-    Raises
-    ------
-    DataError
-        If the labels do not match the embedding.
+    Of more than 4,000 points, a random subset is drawn. Points are pixels even in a vector file.
+    Call it within ``house_style``. Labels that do not match the embedding are an error.
     """
     embedding, labels = np.asarray(embedding, dtype=float), np.asarray(labels)
     if embedding.ndim != 2 or labels.shape != embedding.shape[:1]:

@@ -102,15 +102,9 @@ def _with_x(own: pd.DataFrame, cells: pd.DataFrame, expression: str) -> pd.DataF
 
 
 def draw_points(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> Figure:
-    """Draw one point per series beside each name.
+    """Draw one point per series beside each name, which are the values of the column ``along``.
 
     Bars are one standard deviation on either side of a mean, or quartiles around a median.
-
-    Parameters
-    ----------
-    options : mapping
-        ``along``: the column whose values are the names, top to bottom (cells without one are left
-        out); ``xlabel, ylabel, title``; and those of :mod:`fedmix.views.figures.panels`.
     """
     along = options["along"]
     grid = panels_of(cells.dropna(subset=[along]), options)
@@ -142,20 +136,9 @@ def draw_trajectories(
 ) -> Figure:
     """Draw scores by round: a row of panels per setting and variant, a column per group of methods.
 
-    Lines are medians over replications; bands span the first to the third quartile.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        They name the methods and the score; their ``row``, if it is not empty, names the setting.
-    options : mapping
-        ``ylabel``; ``columns``, with ``title`` and ``methods`` each; ``mark``, a round
-        that a dotted line marks.
-
-    Raises
-    ------
-    DataError
-        If every replication failed.
+    Lines are medians over replications; bands span the first to the third quartile. The cells name
+    the methods and the score; their ``row``, if it is not empty, names the setting. It is an error
+    if every replication failed.
     """
     paths = quartiles_by_round(results, cells["metric"].iloc[0])
     wanted = {name for column in options["columns"] for name in column["methods"]}
@@ -192,15 +175,7 @@ def draw_exchange(
     """Draw a line for each iterative method and a point for each one-shot method.
 
     Lines are medians over replications; bands span the first to the third quartile of the score.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        A panel shows its cells' settings.
-    options : mapping
-        ``xlabel, ylabel, title``, and those of :mod:`fedmix.views.figures.panels`.
-    results : DataFrame
-        With rows of the metric ``floats``.
+    The results have rows of the metric ``floats``.
     """
     metric = cells["metric"].iloc[0]
     scores, floats = quartiles_by_round(results, metric), quartiles_by_round(results, _FLOATS)

@@ -29,17 +29,8 @@ def draw_maps(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) -> 
     """Draw one map per method.
 
     Blue is above zero and red below. A crossed square is within two standard errors of zero. A line
-    marks zero where the squares on both sides differ from it by more than that.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        Of one metric.
-    looks : mapping
-        Not used: colours show the score.
-    options : mapping
-        ``x`` and ``along``: columns of the frame whose values are drawn evenly spaced; ``xlabel,
-        ylabel``; and ``title``, the label of the colours.
+    marks zero where the squares on both sides differ from it by more than that. The values of the
+    columns ``x`` and ``along`` are drawn evenly spaced; ``title`` is the label of the colours.
     """
     x, y = options["x"], options["along"]
     methods = cells.drop_duplicates("method")
@@ -92,16 +83,8 @@ def draw_ranks(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) ->
     join methods that do not differ. Right: a heat map of mean scores, one column per setting,
     methods in the same order.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Metrics, and their ranks.
-    looks : mapping of str to mapping
-        The papers' methods are black because each has a row of its own. A method without an entry
-        keeps its colour and marker, and its name is coloured too, so that it is easy to find.
-    options : mapping
-        ``rows``: ``metric``, ``rank`` and ``title`` of each row. ``same_data``: data set -> the one
-        whose points it shares. ``names``: data set -> its title.
+    The papers' methods are black because each has a row of its own. A method without a look keeps
+    its colour and marker, and its name is coloured too, so that it is easy to find.
     """
     rows, same = options["rows"], options.get("same_data", {})
     n_data, n_methods = len(set(data_of(cells, same).values())), cells["method"].nunique()

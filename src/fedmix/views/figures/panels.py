@@ -26,18 +26,8 @@ STATISTICS = {"mean": ("mean", "sd"), "share": ("mean", "se"), "median": ("media
 def panels_of(cells: pd.DataFrame, options: Mapping[str, Any]) -> list[list[Panel]]:
     """Return the panels, row by row; rows and columns without cells are left out.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        The item's rows of the frame of cells.
-    options : mapping
-        ``rows, columns, where, methods, metric`` and ``names`` of
-        :class:`fedmix.cells.items.FigureOptions`. Without ``metric`` a panel shows all metrics.
-
-    Raises
-    ------
-    DataError
-        If no panel has cells.
+    The options are those of :class:`fedmix.cells.items.FigureOptions`. Without ``metric`` a panel
+    shows all metrics. It is an error if no panel has cells.
     """
     common = {key: value for key, value in options.items() if key not in ("rows", "columns")}
     sides = [_side(cells, side, options) for side in ("rows", "columns")]
@@ -66,16 +56,10 @@ def chosen(cells: pd.DataFrame, panel: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def series_of(cells: pd.DataFrame, options: Mapping[str, Any], looks: Looks) -> Legend:
-    """Return the legend's text and the look of each series of a figure.
+    """Return the legend's text and the look of each series of a figure with these cells.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        All cells that the figure shows.
-    options : mapping
-        ``series`` is the column with one line per value: ``"method"``, the default, or
-        another such as ``"variant"``; ``names`` is an argument of :func:`named`.
-    looks : mapping of str to mapping
+    The option ``series`` is the column with one line per value: ``"method"``, the default, or
+    another such as ``"variant"``.
     """
     column = options.get("series", "method")
     shown = cells.drop_duplicates(column)

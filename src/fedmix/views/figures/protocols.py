@@ -54,16 +54,8 @@ def draw_search(
 ) -> None:
     """Draw the three figures of one target and write them, each with its caption beside it.
 
-    Parameters
-    ----------
-    space : Space
-    items : mapping of str to Item
-        The tables' items; numbers are shown in the items' units.
-    parts : mapping of str to DataFrame
-        The ``scores``, ``judged`` cells, ``shares``, and ``trials`` of all seeds.
-    outputs : iterable of path-like
-        Stems that end in ``_curve``, ``_path`` and ``_nearest``, with suffixes.
-    preset : str
+    ``parts`` are the ``scores``, ``judged`` cells, ``shares``, and ``trials`` of all seeds. Numbers
+    are in the units of the tables' items. The outputs' stems end in the figures' names.
     """
     drawn = parts["scores"][parts["scores"]["kind"] == DRAWN]
     item = next(iter(items.values()))

@@ -37,16 +37,10 @@ _NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
 def save_figure(
     figure: Figure, outputs: Iterable[str | os.PathLike], caption: str | None = None
 ) -> None:
-    """Write a figure to files, each whole or absent.
+    """Write a figure, drawn within ``house_style``, to files, each whole or absent.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        Drawn within :func:`fedmix.plot.style.house_style`.
-    outputs : iterable of path-like
-        Files that end in ``.svg``, ``.pdf`` or ``.png``, and one in ``.md`` for the caption.
-    caption : str, optional
-        Also written to each file's metadata.
+    They end in ``.svg``, ``.pdf`` or ``.png``, and in ``.md`` for the caption, which is also
+    written to each file's metadata.
     """
     with house_style(), rc_context({"figure.constrained_layout.use": False}):
         if layout := figure.get_layout_engine():

@@ -40,12 +40,8 @@ def draw_claims(
 ) -> None:
     """Draw the claims' specification curves and write them, with their caption beside them.
 
-    Parameters
-    ----------
-    curves : DataFrame
-        From :func:`fedmix.cells.unreported.specification_curves`; other searches are ignored.
-    outputs : iterable of path-like
-        The figure's stem with suffixes; ``.md`` is for the caption.
+    ``curves`` come from :func:`fedmix.cells.unreported.specification_curves`; those of other
+    searches are ignored.
     """
     own = curves[curves["search"] == space.name]
     below = f"{CAPTION} {_replications(own)} Preset {preset}. {written_by()}"
@@ -70,13 +66,7 @@ def _replications(curves: pd.DataFrame) -> str:
 
 
 def claims_figure(space: Space, curves: pd.DataFrame) -> Figure:
-    """Draw one panel per claim of a search, with the choice that it depends on most below.
-
-    Raises
-    ------
-    DataError
-        If there are no curves.
-    """
+    """Draw one panel per claim of a search, with the choice that it depends on most below."""
     claims = list(curves.groupby("id", sort=False))
     if not claims:
         raise DataError(f"{space.name}: no protocol has been run that a claim can be tested in.")
@@ -123,16 +113,9 @@ def _claim(top: Axes, strip: Axes, space: Space, own: pd.DataFrame) -> None:
 
 
 def sorted_effects(axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval: str) -> None:
-    """Draw sorted effects with their intervals around zero.
+    """Draw sorted effects around zero: three columns, the effect and the ends of its interval.
 
-    Parameters
-    ----------
-    effects : DataFrame
-        Three columns: the effect, and the two ends of its interval.
-    near : ndarray of bool
-        Which protocols are nearest to the published values; they are marked.
-    interval : str
-        The legend's entry for the interval.
+    Protocols that are ``near`` the published values are marked. ``interval`` is the legend's entry.
     """
     x = np.arange(len(effects))
     effect, low, high = effects.to_numpy(dtype=float).T
@@ -152,13 +135,8 @@ def sorted_effects(axis: Axes, effects: pd.DataFrame, near: np.ndarray, interval
 def scale_effects(axis: Axes, effects: pd.DataFrame, linear: float) -> None:
     """Scale the axis of effects, linearly around zero and by the logarithm at the ends.
 
-    Parameters
-    ----------
-    effects : DataFrame
-        Of all panels that share the axis; see :func:`sorted_effects`.
-    linear : float
-        The share of protocols with the smallest effects that are shown on a linear scale. A few
-        effects can be very large; then the ends of the axis are labelled.
+    The effects are those of all panels that share the axis. The share ``linear`` of them, the
+    smallest, is on a linear scale. A few can be very large; then the axis has labels at its ends.
     """
     effect, low, high = effects.to_numpy(dtype=float).T
     bend = float(np.quantile(np.abs(effect), linear)) or 1.0
@@ -173,16 +151,9 @@ def scale_effects(axis: Axes, effects: pd.DataFrame, linear: float) -> None:
 def choices_below(
     axis: Axes, choices: pd.DataFrame, near: np.ndarray, rows: list[tuple[str, str]]
 ) -> None:
-    """Mark the value of each choice for each protocol.
+    """Mark the value of each choice for each protocol, in the order of the effects above.
 
-    Parameters
-    ----------
-    choices : DataFrame
-        The protocols' choices, in the order of the effects above.
-    near : ndarray of bool
-        Which protocols are nearest to the published values; they are marked.
-    rows : list of (choice, value)
-        The rows, from top to bottom.
+    Each row is a choice and a value, from top to bottom.
     """
     x = np.arange(len(choices))
     for y, (choice, value) in enumerate(rows):

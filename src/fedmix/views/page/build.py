@@ -38,24 +38,10 @@ _ASSETS = ("page.css", "page.js")
 
 
 def build_pages(context: PageContext, index: str | os.PathLike) -> None:
-    """Write the scorecard and, in a folder next to it, all other pages.
+    """Write the scorecard to ``index`` and, in a folder next to it, all other pages.
 
-    Parameters
-    ----------
-    context : PageContext
-        What to show. The section of an empty frame says that it is empty.
-    index : path-like
-        The first page, usually ``results/<preset>/index.html``. Figures are linked, not copied.
-
-    Raises
-    ------
-    DataError
-        If the file of a figure is missing.
-
-    Examples
-    --------
-    >>> context = PageContext(cells, **read_records("audit.json"), papers=papers)  # doctest: +SKIP
-    >>> build_pages(context, "index.html")                           # doctest: +SKIP
+    Figures are linked, not copied; a missing file is an error. The section of an empty frame says
+    that it is empty.
     """
     index = Path(index)
     folder = index.parent / FOLDER

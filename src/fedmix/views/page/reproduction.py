@@ -48,24 +48,10 @@ def export_reproduction(
 ) -> None:
     """Write pages, tables, figures, scorecard, claims and provenance of a run into a folder.
 
-    Parameters
-    ----------
-    folder : path-like
-        Usually ``docs/reproduction``. An earlier export there is replaced.
-    context : PageContext
-    tables : iterable of path-like
-        Markdown files with the tables' names. The CSV and LaTeX files next to those that a paper
-        numbers are copied; the others have too many rows to be kept.
-    timings : DataFrame
-        The timings of all studies.
-    stamp : str
-        What the pages are made from, see :func:`fedmix.pipeline.provenance.stamp_of`. Every page
-        ends with it.
-
-    Raises
-    ------
-    DataError
-        If the folder is larger than :data:`LIMIT`, with the largest files.
+    An earlier export there is replaced. ``tables`` are Markdown files with the tables' names. The
+    CSV and LaTeX files next to those that a paper numbers are copied; the others have too many rows
+    to be kept. Every page ends with the ``stamp`` that says what it is made from. A folder that is
+    larger than :data:`LIMIT` is an error, with the largest files.
     """
     folder = Path(folder)
     for name in _PARTS:
@@ -146,16 +132,9 @@ def _check_size(folder: Path) -> None:
 
 
 def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text: str) -> str:
-    """Return a table's page: its score, the table, its figures, claims and discrepancies.
+    """Return the page of one of a page's tables: its score, and the text of the table itself.
 
-    Parameters
-    ----------
-    table : mapping
-        One of the page's tables. Figures, claims and discrepancies follow the first one.
-    context : PageContext
-        Its figures are in the folder ``figures``, next to the folder of the table's page.
-    text : str
-        The table itself.
+    The figures, claims and discrepancies of the page follow its first table.
     """
     lines = [f"# {without_html(table['title'])}", ""]
     for row in _scores_of(table["name"], context):

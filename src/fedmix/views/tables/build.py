@@ -23,23 +23,8 @@ def build_table(
 ) -> None:
     """Lay out a table and write it in the format of each output's suffix.
 
-    Parameters
-    ----------
-    item : mapping
-        ``name, title, caption, options, preset``; ``variants`` and ``datasets``, which explain
-        names; ``left_out``: reason -> what was not run. Options are ``show`` and
-        ``names`` (see :func:`fedmix.views.tables.layout.lay_out`) or ``condensed`` (see
-        :func:`fedmix.views.tables.layout.lay_out_condensed`), ``rows`` (what the rows are) and
-        ``metrics`` (their names, where there are several).
-    cells : DataFrame
-        The frame of cells of the item's settings; cells that were not run are left out.
-    outputs : iterable of path-like
-        Ending in ``csv`` (the frame's rows), ``md``, ``tex`` or ``html``.
-
-    Raises
-    ------
-    DataError
-        If none of the item's cells was run.
+    ``cells`` are those of the item's settings. Those that were not run are left out; it is an error
+    if none was. The suffixes are ``csv`` (the frame's rows), ``md``, ``tex`` and ``html``.
     """
     own = captions.cells_of(item, cells[cells["n"] + cells["failed"] > 0])
     writers = {"csv": _csv, "md": _markdown, "tex": _latex, "html": to_html}

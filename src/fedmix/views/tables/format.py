@@ -40,13 +40,7 @@ def signed(value: float) -> str:
 
 
 def with_spread(parts: Sequence[str]) -> str:
-    """Return ``"0.262 (0.016)"``, the papers' format; a missing spread is left out.
-
-    Parameters
-    ----------
-    parts : sequence of str
-        The value, then the parts in parentheses; "–" for a missing one.
-    """
+    """Return ``"0.262 (0.016)"``, the papers' format; a missing spread, "–", is left out."""
     value, *spread = parts
     spread = [part for part in spread if part != "–"]
     return f"{value} ({', '.join(spread)})" if spread and value != "–" else value

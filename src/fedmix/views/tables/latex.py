@@ -87,25 +87,11 @@ class _Line:
 def to_latex(
     block: Block, caption: str, notes: Sequence[str], label: str, corner: str, usual_n: int
 ) -> str:
-    r"""Return a table ready for ``\input`` in a paper.
+    r"""Return a table ready for ``\input`` in a paper; the block has one metric per place.
 
-    Parameters
-    ----------
-    block : Block
-        One variant, one metric per place. Published values have a row below ours.
-    caption, label : str
-    notes : sequence of str
-        The notes below the table.
-    corner : str
-        The heading of the rows' names.
-    usual_n : int
-        A cell with another number of replications has a note.
-
-    Returns
-    -------
-    str
-        A ``table``. Columns that do not fit in a line are split into parts below each other; the
-        font is smaller if there would be many parts.
+    Published values have a row below ours. A cell with another than the usual number of
+    replications has a note. Columns that do not fit in a line are split into parts below each
+    other; the font is smaller if there would be many parts.
     """
     lines = list(_lines(block, usual_n))
     size, beside = _fitted(block.columns, lines)

@@ -27,19 +27,11 @@ _RANK = {role: rank for rank, role in enumerate(SOURCES)}
 
 @dataclass(frozen=True)
 class Entry:
-    """The entry of a table for one row of the frame of cells.
+    """The entry of a table for one row of the frame of cells, which is empty for a missing metric.
 
-    Parameters
-    ----------
-    ours : str
-        In the printed unit, e.g. ``"13.25 (1.20)"``; an en dash if no replication ran, and how the
-        first one failed, e.g. ``"timeout"``, if all failed.
-    printed : str
-        The published value as printed, or empty.
-    verdict : str
-        Empty if no value was published.
-    cell : mapping
-        The row itself, without the parameters; empty for a metric that this place does not have.
+    ``ours`` is in the printed unit, e.g. ``"13.25 (1.20)"``; an en dash if no replication ran, and
+    how the first one failed, e.g. ``"timeout"``, if all failed. The published value and the verdict
+    are empty if no value was published.
     """
 
     ours: str
@@ -69,15 +61,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Block:
-    """A table in one variant.
+    """A table in one variant, with several entries in a place if it shows several metrics there.
 
-    Parameters
-    ----------
-    variant : str
-    rows, columns : list of str
-        Names, in the frame's order; the columns are those of the whole table.
-    entries : mapping of (row, column) to list of Entry
-        Several entries if the table shows several metrics in a place.
+    The columns are those of the whole table.
     """
 
     variant: str
@@ -120,28 +106,12 @@ def lay_out(
     show: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> list[Block]:
-    """Place each cell of a table by its variant, row and column.
+    """Place each cell of an item's table by its variant, row and column.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Rows of the frame of cells that belong to one item.
-    show : mapping of str to str, optional
-        Metric -> ``"mean"``, ``"median"`` or ``"quartiles"``, instead of the mean and standard
-        deviation.
-    names : mapping of str to str, optional
-        Row or column of the frame -> its name in the table.
-
-    Returns
-    -------
-    list of Block
-        Variants by their role, the one that counts first, and diagnostic ones in the order of
-        ``cells`` at the end; rows and columns in the printed order, then in that of ``cells``.
-
-    Raises
-    ------
-    DataError
-        If two settings or methods have the same place.
+    ``show`` says by metric what is shown instead of the mean and standard deviation, and ``names``
+    are those of the frame's rows and columns in the table. The variant that counts comes first, and
+    diagnostic ones at the end. Rows and columns are in the printed order, then in that of
+    ``cells``. It is an error if two settings or methods have the same place.
     """
     placed = cells.loc[:, ~cells.columns.str.startswith(_PARAMETERS)]
     placed = placed.sort_values("role", key=lambda role: role.map(_RANK), kind="stable")
