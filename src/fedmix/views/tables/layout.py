@@ -117,27 +117,18 @@ def lay_out(
     placed = placed.sort_values("role", key=lambda role: role.map(_RANK), kind="stable")
     for side in ("row", "column"):
         placed[side] = [named(text, names or {}) for text in placed[side]]
-    columns, entries = _in_order(placed, "column"), _entries(placed, show or {})
+    columns, shown = _in_order(placed, "column"), show or {}
     blocks = []
     for variant, own in placed.groupby("variant", sort=False):
-        for place, metrics in entries[variant].items():
+        entries: dict[tuple[str, str], list[Entry]] = {}
+        for cell in own.to_dict("records"):
+            ours = _ours(cell, shown.get(cell["metric"], "mean_sd"))
+            entry = Entry(ours, cell["printed_text"], cell["verdict"], cell)
+            entries.setdefault((cell["row"], cell["column"]), []).append(entry)
+        for place, metrics in entries.items():
             _check_place(place, metrics)
-        rows = _in_order(own, "row")
-        blocks.append(Block(str(variant), rows, columns, _aligned(entries[variant])))
+        blocks.append(Block(str(variant), _in_order(own, "row"), columns, _aligned(entries)))
     return blocks
-
-
-def _entries(
-    cells: pd.DataFrame, show: Mapping[str, str]
-) -> dict[Any, dict[tuple[str, str], list[Entry]]]:
-    """Return the entries of each place, by variant."""
-    found: dict[Any, dict[tuple[str, str], list[Entry]]] = {}
-    for cell in cells.to_dict("records"):
-        ours = _ours(cell, show.get(cell["metric"], "mean_sd"))
-        entry = Entry(ours, cell["printed_text"], cell["verdict"], cell)
-        places = found.setdefault(cell["variant"], {})
-        places.setdefault((cell["row"], cell["column"]), []).append(entry)
-    return found
 
 
 def _check_place(place: tuple[str, str], entries: list[Entry]) -> None:
