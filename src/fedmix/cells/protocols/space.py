@@ -289,10 +289,7 @@ class Space(Declared):
 def read_searches(papers: Mapping[str, Paper], preset: str) -> dict[str, Space]:
     """Return the searches that a preset runs, by name.
 
-    Raises
-    ------
-    ConfigurationError
-        If a file is wrong (the message lists all errors), or two files have the same name.
+    A wrong file is an error that lists all that is wrong, and so are two files of one name.
     """
     found: dict[str, Space] = {}
     for paper in papers.values():
