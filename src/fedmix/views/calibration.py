@@ -42,9 +42,12 @@ def calibration_page(
     lines += ["## Published values", "", _tables(numbers)]
     lines += ["## Claims", "", _tables(claims)]
     write_text(page, "\n".join(lines).rstrip() + "\n")
-    save_figure(
-        _draw(numbers, claims), [picture], "Confusion matrices of known truths and verdicts."
-    )
+    with house_style():
+        figure = Figure(figsize=(9, 7), layout="constrained")
+        axes = figure.subplots(2, 1)
+        _matrix(axes[0], numbers, "published values, mean over designs")
+        _matrix(axes[1], claims, "claims, mean over designs")
+    save_figure(figure, [picture], "Confusion matrices of known truths and verdicts.")
     copy_light(picture, picture)
 
 
@@ -74,15 +77,6 @@ def _tables(shares: pd.DataFrame) -> str:
         about = f"Replications: {design}. Shares of the verdicts in percent:"
         parts.append(f"{about}\n\n{to_markdown(table)}")
     return "\n".join(parts)
-
-
-def _draw(numbers: pd.DataFrame, claims: pd.DataFrame) -> Figure:
-    with house_style():
-        figure = Figure(figsize=(9, 7), layout="constrained")
-        axes = figure.subplots(2, 1)
-        _matrix(axes[0], numbers, "published values, mean over designs")
-        _matrix(axes[1], claims, "claims, mean over designs")
-    return figure
 
 
 def _matrix(axis: Axes, shares: pd.DataFrame, title: str) -> None:
