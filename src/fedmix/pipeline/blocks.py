@@ -44,20 +44,9 @@ _Finished = tuple[str, str, int, Fit]  # key, method, replication and result
 class KeptFits(UserDict):
     """The finished replications of a block, by method and replication.
 
-    A new replication is written at once to ``<block>.partial.jsonl`` in the setting's folder.
-
-    Parameters
-    ----------
-    folder : path
-        ``results/<study>/<setting>``.
-    block : str
-        The block's name.
-    keys : mapping of str to str
-        Each method's key.
-    evidence : DataFrame, optional
-        Rows of the evidence of this setting.
-    limit : float, optional
-        Seconds that a replication may take. One that was stopped earlier runs again.
+    A new replication is written at once to ``<block>.partial.jsonl`` in the setting's ``folder``.
+    ``keys`` has the key of each method, ``evidence`` the rows of this setting, and ``limit`` the
+    seconds that a replication may take: one that was stopped earlier runs again.
     """
 
     def __init__(

@@ -35,22 +35,11 @@ def collect_settings(
 ) -> list[Tables]:
     """Return the results and timings of settings, each by method and replication.
 
-    Parameters
-    ----------
-    settings : sequence of mapping
-        Settings of one study: ``folder``; ``scenario``, ``experiment``, ``methods`` and ``sources``
-        as for :func:`fedmix.pipeline.provenance.keys_of`; ``replications`` of each method; the
-        paths of ``blocks``; ``data``, the path of the embedded data set, or its sha256 as
-        ``data_hash``; ``held``, what the evidence holds of each method.
-    evidence : path or None
-        The folder of evidence, of which the rows with the planned keys are taken.
-    partial : bool
-        Whether replications may be missing.
-
-    Raises
-    ------
-    DataError
-        Naming the file or the method, what there is and what was expected.
+    A setting has its ``folder``; ``scenario``, ``experiment``, ``methods`` and ``sources`` as for
+    :func:`fedmix.pipeline.provenance.keys_of`; ``replications`` of each method; the paths of
+    ``blocks``; ``data``, the path of the embedded data set, or its sha256 as ``data_hash``; and
+    ``held``, what the evidence holds of each method. Of the evidence, rows with the planned keys
+    are taken. Replications may be missing from a ``partial`` collection.
     """
     held = [setting["folder"] for setting in settings if any(setting["held"].values())]
     fits: Fits = {}
@@ -164,27 +153,9 @@ def read_blocks(
 ) -> Tables:
     """Read some methods from the blocks of a setting, and check that nothing is missing or stale.
 
-    Parameters
-    ----------
-    paths : iterable of path-like
-        ``.../<study>/<setting>/<block>.parquet``.
-    replications : mapping of str to int
-        The methods to read, in this order, and the number of replications of each. A block may
-        have more of both.
-    keys : mapping of str to str
-        The key of each method by the present code, parameters and data.
-    partial : bool, default=False
-        Whether methods may be missing from a block. Those with another key are then left out.
-
-    Returns
-    -------
-    results, timings : DataFrame
-        The rows as they lie in the blocks.
-
-    Raises
-    ------
-    DataError
-        Naming the file, what it holds and what was expected.
+    ``replications`` and ``keys`` give the number of replications and the present key of each method
+    to read, in this order. A block may have more of both. In a ``partial`` collection methods may
+    be missing from a block, and those with another key are left out.
     """
     tables = [_read_block(Path(path), replications, keys, partial) for path in paths]
     return stacked(t[0] for t in tables), stacked(t[1] for t in tables)

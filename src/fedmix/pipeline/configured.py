@@ -83,13 +83,7 @@ class Configuration:
 
 
 def read_configuration(folder: str | Path) -> Configuration:
-    """Read and check the folder ``config``.
-
-    Raises
-    ------
-    ConfigurationError
-        With the file, line and key of each problem, and the nearest valid names.
-    """
+    """Read and check the folder ``config``; an error has the place of each problem."""
     folder = Path(folder)
     papers = read_papers(folder)
     problems = Problems()
@@ -142,18 +136,9 @@ def read_configuration(folder: str | Path) -> Configuration:
 def read_options(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the main options, checked.
 
-    Parameters
-    ----------
-    folder : Path
-        The ``config`` folder.
-    options : mapping
-        ``config.yaml`` with the changes of the command line. Snakemake leaves some of them as
-        text, such as the ``true`` of ``--config partial=true``.
-
-    Raises
-    ------
-    ConfigurationError
-        With each problem, and whether it is in the file or on the command line.
+    ``options`` is ``config.yaml`` with the changes of the command line. Snakemake leaves some of
+    these as text, such as the ``true`` of ``--config partial=true``. An error says whether a
+    problem is in the file or on the command line.
     """
     file = read_document(folder / "config.yaml", empty={})
     given = {key for key, value in options.items() if value != file.content.get(key)}

@@ -148,13 +148,7 @@ class Costs:
 
 @cache
 def read_costs(path: Path) -> Costs:
-    """Read the known costs; a missing file gives none.
-
-    Raises
-    ------
-    ConfigurationError
-        With the line that is not as expected.
-    """
+    """Read the known costs; a missing file gives none."""
     known = {}
     for line, row in enumerate(rows_of(path), start=2):
         try:

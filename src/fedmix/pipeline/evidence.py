@@ -106,13 +106,7 @@ class Evidence:
     _indices: dict[str, Index] = field(default_factory=dict, repr=False)
 
     def index(self, study: str) -> Index:
-        """Return what is held of a study.
-
-        Raises
-        ------
-        DataError
-            If the index does not belong to the file of results.
-        """
+        """Return what is held of a study; an index of another file of results is an error."""
         if study not in self._indices:
             self._indices[study] = _read_index(self.folder, study) if self.folder else Index()
         return self._indices[study]
@@ -235,11 +229,6 @@ def read_foreign(file: Path | IO[bytes], name: str) -> pd.DataFrame:
     """Read a file of evidence from outside after checking its size and columns.
 
     Messages call it ``name``.
-
-    Raises
-    ------
-    DataError
-        If it is damaged, too large, or has other columns.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata

@@ -47,13 +47,7 @@ class Explainer:
         self.discrepancies = read_discrepancies(request.papers)
 
     def cells_of(self, item: str) -> list[Path]:
-        """Return the finished files of the cells behind an item and its verdicts.
-
-        Raises
-        ------
-        ConfigurationError
-            If the preset has no such item, or none of the item has been run.
-        """
+        """Return the finished files of the cells behind an item and its verdicts."""
         shown = named("item", item, self.request.items)
         if shown.kind == "figure":
             raise ConfigurationError(
@@ -84,11 +78,6 @@ class Explainer:
 
         They go from the raw data to the verdict, then to what depends on the cell and the files
         behind it.
-
-        Raises
-        ------
-        DataError
-            If the request has no such setting or method.
         """
         study = self.request.studies[cell["study"]]
         setting = study.settings.get(setting_folder(cell["variant"], cell["setting"]))
@@ -284,24 +273,10 @@ def explain_run(
 ) -> Iterator[str]:
     """Yield the explanation of a number of a run, in every variant that ran it.
 
-    What a variant has in common with the one before it is not repeated.
-
-    Parameters
-    ----------
-    explainer : Explainer
-    frame : DataFrame
-        The item's cells, from :func:`fedmix.cells.frame.judged_cells`.
-    audit : Path
-        The run's folder ``audit``, which a run up to the page makes.
-    item, row, column, names
-        As for :func:`fedmix.pipeline.kept_numbers.find_cells`.
-    variants : mapping of str to str
-        What each variant is.
-
-    Raises
-    ------
-    ConfigurationError
-        If the row or column is unknown.
+    What a variant has in common with the one before it is not repeated. ``frame`` has the item's
+    cells, from :func:`fedmix.cells.frame.judged_cells`. ``audit`` is the run's folder ``audit``,
+    which a run up to the page makes. ``item``, ``row``, ``column`` and ``names`` are as for
+    :func:`fedmix.pipeline.kept_numbers.find_cells`. ``variants`` says what each variant is.
     """
     place = item, row, column, names
     try:

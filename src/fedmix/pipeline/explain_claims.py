@@ -18,21 +18,9 @@ _ANSWERS = ("yes", "no", "unclear")
 
 
 def explain_claim(folder: Path, name: str) -> Iterator[str]:
-    """Yield what is known of a claim, one line a fact.
+    """Yield what is known of a claim, by its id in ``claims.yaml``, one line a fact.
 
-    Parameters
-    ----------
-    folder : Path
-        With ``claims.csv``: ``docs/reproduction``, or ``audit`` in the folder of a run.
-    name : str
-        The claim's id in ``claims.yaml``.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is no claim of this id, with the nearest ones.
-    DataError
-        If the folder has no claims.
+    ``folder`` has ``claims.csv``: ``docs/reproduction``, or ``audit`` in the folder of a run.
     """
     path = folder / "claims.csv"
     if not path.is_file():

@@ -190,17 +190,9 @@ def _megabytes(size: float) -> str:
 def read_actual(request: Request, results: Path) -> pd.DataFrame:
     """Return the CPU seconds of all replications collected in the folder ``results`` of a run.
 
-    Returns
-    -------
-    DataFrame
-        One row per replication of a planned method, with ``study, dataset, variant, method,
-        seconds, memory``, and one for its shared work, with the method ``"shared"``. The first
-        replication of a process, which loads compiled code, counts only where there is no other.
-
-    Raises
-    ------
-    DataError
-        If no setting of the request is finished there.
+    The columns are ``study, dataset, variant, method, seconds, memory``, with a row for each
+    replication of a planned method, and one for its shared work, with the method ``"shared"``. The
+    first replication of a process, which loads compiled code, counts only where there is no other.
     """
     folder = results / request.options["preset"] / "collected"
     paths = [(study, folder / study / part / "timings.parquet") for study, part in request.parts]
@@ -213,13 +205,7 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
 
 
 def read_kept(request: Request) -> pd.DataFrame:
-    """Return, as :func:`read_actual`, the evidence's replications that such a processor has run.
-
-    Raises
-    ------
-    DataError
-        If the evidence holds none.
-    """
+    """Return, as :func:`read_actual`, the evidence's replications that such a processor has run."""
     return _costs_in(
         (_kept(request, study) for study in request.studies.values()),
         f"The evidence holds no replications of this preset that a processor {processor()!r} "

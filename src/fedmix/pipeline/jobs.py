@@ -26,19 +26,9 @@ _THREAD_VARIABLES = (
 def job(log: str | os.PathLike, threads: int = 1) -> Iterator[None]:
     """Run a job's body with its own log file and number of threads.
 
-    Enter it before importing NumPy, because BLAS and Numba read their thread counts once.
-
-    Parameters
-    ----------
-    log : path-like
-        Receives log lines, warnings and, if the job fails, the traceback.
-    threads : int, default=1
-        Threads of BLAS and Numba.
-
-    Raises
-    ------
-    SystemExit
-        With status 1 after any error. The message goes to stderr, the traceback to the log.
+    Enter it before importing NumPy, because BLAS and Numba read their thread counts once. The log
+    receives warnings too. After any error the job exits with status 1: the message goes to stderr,
+    the traceback to the log.
     """
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(

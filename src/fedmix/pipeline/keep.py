@@ -70,26 +70,11 @@ _PROFILES = {
 
 
 def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator[str]:
-    """Add finished replications with the planned keys to the evidence.
+    """Add finished replications with the planned keys to the evidence; say what was left out.
 
-    Parameters
-    ----------
-    request : Request
-        Replications beyond it are added too, if a setting and a method of it made them.
-    workdir : path
-        Where Snakemake works: all that is finished below its ``results`` is added.
-    files : sequence of path, optional
-        Add these instead: files of evidence, or archives of ``snakemake archive``.
-
-    Yields
-    ------
-    str
-        What was added to each study, and what was left out and why.
-
-    Raises
-    ------
-    DataError
-        If there is nowhere to add to, or a file is damaged or not evidence.
+    They are all that is finished below ``results`` in ``workdir``, where Snakemake works, or those
+    in ``files`` of evidence and archives of ``snakemake archive``. Replications beyond the request
+    are added too, if a setting and a method of it made them.
     """
     evidence = request.coverage.evidence
     if evidence.folder is None:
@@ -236,11 +221,6 @@ def evidence_files(request: Request, workdir: Path) -> dict[str, bytes]:
     """Return the results of a request that are collected below ``workdir`` as files of evidence.
 
     They are by name in the archive. A study without results has none.
-
-    Raises
-    ------
-    DataError
-        If the results of a study were not collected, or if no study has any.
     """
     with TemporaryDirectory() as folder:
         for study in request.studies.values():
@@ -293,18 +273,10 @@ def describe_crate(
 ) -> dict[str, Any]:
     """Return the metadata of an archive in JSON-LD.
 
-    Parameters
-    ----------
-    results : sequence of str
-        Names of the evidence in the archive.
-    items : mapping of str to mapping
-        Table or figure -> its ``title``, and ``files``, the evidence that it is made from.
-    datasets : mapping of str to mapping
-        Entries of ``config/datasets.yaml`` for the data of the run.
-    run : mapping of str to str
-        The description of the run.
-    ended : str
-        The day of its last result, ISO 8601.
+    ``results`` are the names of the evidence in the archive. ``items`` gives the ``title`` of each
+    table and figure, and the ``files`` of evidence that it is made from. ``datasets`` are the
+    entries of ``config/datasets.yaml`` for the data of the run, ``run`` describes the run, and
+    ``ended`` is the day of its last result, ISO 8601.
     """
     from rocrate.rocrate import ROCrate  # takes over a second, which a plan does not need
 

@@ -59,11 +59,6 @@ def kept_embedding(
 
     None if there is no such embedding, or one of other raw data or parameters. The code that made
     it does not count: another run of the same code need not give the same file.
-
-    Raises
-    ------
-    DataError
-        If the index is damaged, or if the file is missing or is not the one of the index.
     """
     held = _index(evidence).get(f"{dataset}/{embedding}") if evidence else None
     if not held or held["request"] != embedding_request(dataset, embedding, entry):

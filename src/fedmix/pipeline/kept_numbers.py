@@ -33,19 +33,9 @@ def find_cells(
 ) -> list[Cell]:
     """Return an item's cells at a row and a column, one per variant, by their roles.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From :func:`fedmix.cells.frame.judged_cells`.
-    item, row, column : str
-        Names as in the table or in the frame, with or without spaces and capitals.
-    names : mapping of str to str, optional
-        Row or column of the frame -> its name in the table.
-
-    Raises
-    ------
-    ConfigurationError
-        If the item, row or column is unknown, with the nearest names.
+    ``frame`` is from :func:`fedmix.cells.frame.judged_cells`. The three are named as in the table,
+    for which ``names`` translates rows and columns, or as in the frame, with or without spaces and
+    capitals.
     """
     problems: list[str] = []
     other: dict[str, str] = {"row": column, "column": row}
@@ -144,21 +134,8 @@ def kept_cells(
 ) -> list[Cell]:
     """Return the cells of a published value in a folder's ``cells.csv``, one per variant.
 
-    The variant that counts is the first, and has ``counted``: what the value counts as.
-
-    Parameters
-    ----------
-    folder : Path
-        With ``cells.csv`` and ``scores.csv``, usually ``docs/reproduction``.
-    item, row, column, names
-        As for :func:`find_cells`.
-
-    Raises
-    ------
-    ConfigurationError
-        If the item, row or column is unknown.
-    DataError
-        If there are no kept cells.
+    The variant that counts is the first, and has ``counted``: what the value counts as. The folder
+    is usually ``docs/reproduction``. The other parameters are those of :func:`find_cells`.
     """
     path = folder / "cells.csv"
     if not path.is_file():
@@ -189,8 +166,7 @@ def explain_kept(
 ) -> Iterator[str]:
     """Yield what the kept evidence says of a number, in every variant that ran it.
 
-    ``variants`` says what each variant is. The other parameters and the errors are those of
-    :func:`kept_cells`.
+    ``variants`` says what each variant is. The other parameters are those of :func:`kept_cells`.
     """
     cells = kept_cells(folder, item, row, column, names)
     yield from [answer_of(folder, cells[0]["item"]), ""]

@@ -208,14 +208,9 @@ def finished_blocks(
 ) -> list[str]:
     """Return the names of the blocks of any size in a setting's folder, in order.
 
-    Parameters
-    ----------
-    folder : path-like
-        ``results/<study>/<setting>``.
-    replications : int
-        The wanted number. Blocks beyond it, and those that overlap an earlier one, are left out.
-    planned : collection of str, optional
-        Of blocks with the same first replication, one of these is taken, else the longest.
+    Blocks beyond the wanted number of ``replications``, and those that overlap an earlier one, are
+    left out. Of blocks with the same first replication, a ``planned`` one is taken, else the
+    longest.
     """
     found: list[str] = []
     end = 0
@@ -238,24 +233,11 @@ def plan_study(
     methods: Mapping[str, Any],
     costs: Costs | None = None,
 ) -> Study:
-    """Resolve a study's configuration.
+    """Resolve a study's validated configuration, with the preset's changes.
 
-    Parameters
-    ----------
-    name, paper : str
-        The study's name, and the folder of its paper.
-    document : Document
-        Its validated configuration, with the preset's changes.
-    methods : mapping
-        Entries of ``config/methods.yaml``. A registered method needs none. A study whose methods
-        are ``registered`` runs all that can label the points of Gaussian data.
-    costs : Costs, optional
-        Used to size blocks if the study sets no size.
-
-    Raises
-    ------
-    ConfigurationError
-        If settings share an id, two variants share a role, or a method is unknown.
+    ``paper`` is the folder of its paper, and ``methods`` are the entries of
+    ``config/methods.yaml``. A registered method needs none. A study whose methods are
+    ``registered`` runs all that can label the points of Gaussian data.
     """
     content = document.content
     _check_roles(document)
@@ -297,13 +279,8 @@ def _check_roles(document: Document) -> None:
 def combinations(document: Mapping[str, Any]) -> Iterator[tuple[str, Keys, dict[str, Any]]]:
     """Yield the settings of a study's document.
 
-    Yields
-    ------
-    variant : str
-    keys : tuple
-        The place of the setting's entry in ``settings``.
-    values : dict
-        The constants, the variant's and the entry's values, and one combination of its ``grid``.
+    Each has its variant, the place of its entry in ``settings``, and its values: the constants, the
+    variant's and the entry's values, and one combination of its ``grid``.
     """
     for variant, change in variants_of(document).items():
         constants = merged(document.get("constants", {}), change.get("constants", {}))

@@ -41,18 +41,9 @@ LOADED_BY_NAME = ("fedmix.cells", "fedmix.experiments")
 def source_hash(*modules: str) -> str:
     """Return a hash of the source of modules and of all modules of fedmix that they import.
 
-    Comments, docstrings, blank lines and the code of other methods do not change it.
-
-    Parameters
-    ----------
-    *modules : str
-        Full names such as ``"fedmix.methods.fedgrem"``. A package includes all its files, also
-        templates, because it may load them by name.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If a module does not exist, because the hash would never change.
+    Comments, docstrings, blank lines and the code of other methods do not change it. Modules have
+    full names such as ``"fedmix.methods.fedgrem"``. A package includes all its files, also
+    templates, because it may load them by name.
     """
     return _hash_of(source_files(*modules))
 
@@ -99,14 +90,10 @@ def source_files(*modules: str) -> dict[str, Path]:
 
 
 def content_hash(root: Path, *patterns: str) -> str:
-    """Return a hash of files' names and contents that ignores their folder and age.
+    """Return a hash of the names and contents of files that match patterns below a folder.
 
-    Parameters
-    ----------
-    root : path
-        The folder that names are relative to.
-    *patterns : str
-        Names or patterns below it. Hidden files are left out: a killed writer leaves some.
+    It ignores the folder's place and the files' age. Hidden files are left out: a killed writer
+    leaves some.
     """
     digest = hashlib.sha256()
     found = {path for pattern in patterns for path in root.glob(pattern)}
@@ -132,18 +119,9 @@ def keys_of(
 ) -> dict[str, str]:
     """Return the key of each method of a setting: what was asked, then by what it was made.
 
-    Parameters
-    ----------
-    scenario : mapping
-        The setting.
-    experiment : str
-        Hash of the code that makes a replication.
-    data : str or None
-        The sha256 of the embedded data set, if there is one.
-    methods : iterable of mapping
-        Each method's ``name``, ``estimator`` and ``parameters``.
-    sources : mapping of str to str
-        Hash of the code of each method.
+    ``scenario`` is the setting, ``experiment`` the hash of the code that makes a replication,
+    ``data`` the sha256 of the embedded data set, if there is one, and ``sources`` has the hash of
+    the code of each method.
     """
     keys = {}
     for method in methods:

@@ -78,13 +78,7 @@ class Request:
         return replace(self, studies=kept, items=items, papers=papers)
 
     def of_target(self, name: str) -> Request:
-        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``.
-
-        Raises
-        ------
-        ConfigurationError
-            If there is no such target, with the nearest names.
-        """
+        """Return the part behind a target: a paper, a study, a table or a figure, or ``all``."""
         if name == "all":
             return self.in_all()
         items = {k: item for k, item in self.items.items() if name in (k, item.paper, item.study)}
@@ -168,21 +162,11 @@ class Request:
 def read_request(
     folder: str | Path, options: Mapping[str, Any], workdir: str | Path = "."
 ) -> Request:
-    """Resolve the options of a run against the configuration.
+    """Resolve the options of a run against the configuration in a ``folder``.
 
-    Parameters
-    ----------
-    folder : path-like
-        The ``config`` folder.
-    options : mapping
-        ``config.yaml`` with the changes of ``--config``.
-    workdir : path-like, default="."
-        Where Snakemake works. Optional settings run if their embedding exists there.
-
-    Raises
-    ------
-    ConfigurationError
-        With the file and key of each problem, and the nearest valid names.
+    ``options`` is ``config.yaml`` with the changes of ``--config``. Snakemake works in ``workdir``:
+    optional settings run if their embedding exists there. An error has the file and key of each
+    problem, and the nearest valid names.
     """
     folder = Path(folder)
     options = read_options(folder, options)
@@ -340,18 +324,8 @@ def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
 def check(read: Callable[[], Request], config: Path, paper: str | None = None) -> Iterator[str]:
     """Yield what was checked, if nothing is wrong.
 
-    Parameters
-    ----------
-    read : callable
-        Reads the request, which checks all of the configuration and imports the plug-ins.
-    config : Path
-    paper : str, optional
-        A folder of ``config/papers`` or ``config/beyond``. Problems elsewhere are only counted.
-
-    Raises
-    ------
-    ConfigurationError
-        With all problems, one a line.
+    ``read`` reads the request, which checks all of the configuration and imports the plug-ins. With
+    a ``paper``, problems elsewhere are only counted.
     """
     folders = (path for kind in KINDS for path in sorted((config / kind).glob("*")))
     papers = [path.name for path in folders if path.is_dir()]
@@ -381,10 +355,6 @@ def require_evidence(folder: str | None, root: Path) -> None:
     """Stop if a folder of kept replications that was asked for does not exist.
 
     Otherwise everything would run again. That of ``config.yaml`` appears with the first ones.
-
-    Raises
-    ------
-    ConfigurationError
     """
     default = read_yaml(root / "config" / "config.yaml").get("evidence")
     if folder and folder != default and not (root / folder).is_dir():

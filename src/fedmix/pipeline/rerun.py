@@ -56,29 +56,10 @@ def prepare_rerun(
 ) -> Callable[[], Outcome]:
     """Prepare one method and one replication, to run them in the foreground.
 
-    Only the embedded data set is read, and nothing is written. With
-    ``python -m pdb -m fedmix rerun ...`` a debugger stops where the method fails.
-
-    Parameters
-    ----------
-    request : Request
-    study, setting, method : str
-        ``setting`` is the folder's name under ``results/<study>``.
-    replication : int
-        From 0. Study, setting and replication together are the seed.
-    workdir : path-like, default="."
-        Where Snakemake works, with the folder ``data/embedded``.
-
-    Returns
-    -------
-    callable
-        Runs it and returns what the pipeline stores, without catching errors.
-
-    Raises
-    ------
-    ConfigurationError
-        If a name is unknown, with the nearest valid ones, the replication is negative, or the
-        embedded data set has not been made.
+    Study, setting, which is the folder's name under ``results/<study>``, and replication together
+    are the seed. The returned function gives what the pipeline stores, without catching errors.
+    Only the embedded data set below ``workdir`` is read, and nothing is written. With ``python -m
+    pdb -m fedmix rerun ...`` a debugger stops where the method fails.
     """
     planned_study = named("study", study, request.studies)
     planned_setting = named("setting", setting, planned_study.settings)
@@ -112,13 +93,9 @@ def _methods(study: Study, setting: Setting, names: Sequence[str]) -> list[Metho
 def adopt(request: Request, workdir: Path) -> Iterator[str]:
     """Check the evidence whose keys have changed, and give it the new ones where it holds.
 
-    The evidence of real data needs the embedded data below ``workdir``, where Snakemake works.
-
-    Yields
-    ------
-    str
-        For every method of every variant with changed keys: adopted, or stale and why. For every
-        study: the embedded data that other code made equal. One line if no key has changed.
+    The evidence of real data needs the embedded data below ``workdir``, where Snakemake works. It
+    says of every method of every variant with changed keys whether it is adopted, or stale and why,
+    and of every study which embedded data other code made equal.
     """
     lines = _adopted(request, workdir)
     first = next(lines, "Nothing to check: no kept replication of the preset has another key.")
@@ -169,13 +146,9 @@ def run_again(
     """Run replications again, and compare them with ``rows``, the study's evidence.
 
     Methods share what they share in a run, and ``limit`` is in seconds that a replication may take.
-    The embedded data are below ``workdir``.
-
-    Returns
-    -------
-    dict
-        The largest relative difference of each replication's values; infinite if statuses, rounds
-        or floats differ, or if one of two values is missing.
+    The embedded data are below ``workdir``. Returned is the largest relative difference of each
+    replication's values; infinite if statuses, rounds or floats differ, or if one of two values is
+    missing.
     """
     wanted: dict[tuple[str, int], list[str]] = defaultdict(list)
     for folder, method, replication in cells:

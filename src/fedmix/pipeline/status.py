@@ -361,11 +361,6 @@ def require_past(files: Iterable[Path]) -> None:
     """Check before a run that no file was changed later than now.
 
     Snakemake deletes an output that is older than an input, and reports that its job failed.
-
-    Raises
-    ------
-    DataError
-        With the first of the files, and what to do.
     """
     soon = time() + 60  # a file server's clock may be a little ahead
     future = [path for path in sorted(files) if path.stat().st_mtime > soon]

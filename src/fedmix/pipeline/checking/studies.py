@@ -45,14 +45,8 @@ def study_errors(
 ) -> Iterator[str]:
     """Yield the problems of a study's settings, methods and parameters.
 
-    Parameters
-    ----------
-    document : Document
-        Its validated file with the changes of a preset.
-    plans : sequence of Study
-        Its plan. For a preset, also the published plan, whose names it may use.
-    datasets : mapping
-        Entries of ``config/datasets.yaml``.
+    ``document`` is its validated file with the changes of a preset. The first of the ``plans`` is
+    its own. For a preset, the published plan follows, whose names it may use.
     """
     try:
         settings, _ = declared(document.content["experiment"])
