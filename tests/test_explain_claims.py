@@ -7,7 +7,7 @@ import pytest
 from fedmix.__main__ import main
 from fedmix.cells.printed import rows_of
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.explain_claims import explain_claim
+from fedmix.pipeline.judged import explain_claim
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "reproduction"

@@ -9,7 +9,7 @@ import pytest
 
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.pipeline.explain import Explainer, explain_run, names_in
-from fedmix.pipeline.kept_numbers import find_cells, mark_counted
+from fedmix.pipeline.judged import find_cells, mark_counted
 from fedmix.storage import sha256_of
 from small_run import METHODS, STUDY, kept, request_in
 
@@ -268,7 +268,7 @@ def test_a_run_is_explained_once_and_by_its_own_page(explainer, tmp_path):
     one = CELL | {"row": "0 %", "column": "FedGrEM", "setting": "digits-pca10-contaminated0"}
     variants = {s.variant for s in explainer.request.studies["fedgrem_real"].settings.values()}
     frame = pd.DataFrame([one | {"variant": v, "role": "inferred"} for v in [*variants] * 2])
-    place = "fedgrem_table1", "0%", "fedgrem", names_in(explainer.request, "fedgrem_table1")
+    place = "fedgrem_table1", "0%", "fedgrem"
     said = list(explain_run(explainer, frame, tmp_path, *place))
     assert said.count("Files: as above") == len(frame) - 1
     assert said[1].startswith("role: inferred (inferred from the published values")
@@ -281,7 +281,7 @@ def test_a_run_is_explained_once_and_by_its_own_page(explainer, tmp_path):
     said = list(explain_run(explainer, frame, tmp_path, *place))
     assert said[0] == "So."
     assert said[2].startswith("searched: the published value counts as: protocol unknown: not near")
-    not_run = list(explain_run(explainer, frame, tmp_path, place[0], "1 %", *place[2:]))
+    not_run = list(explain_run(explainer, frame, tmp_path, place[0], "1 %", place[2]))
     assert "  the published value counts as: not run" in not_run
     with pytest.raises(ConfigurationError, match="No cells with row '2 %'"):
-        list(explain_run(explainer, frame, tmp_path, place[0], "2 %", *place[2:]))
+        list(explain_run(explainer, frame, tmp_path, place[0], "2 %", place[2]))

@@ -9,7 +9,7 @@ import pytest
 from fedmix.__main__ import main
 from fedmix.cells.verdicts import RULES
 from fedmix.errors import ConfigurationError, DataError
-from fedmix.pipeline.kept_numbers import answer_of, explain_kept
+from fedmix.pipeline.judged import answer_of, explain_kept
 
 ROOT = Path(__file__).parents[1]
 

@@ -11,7 +11,7 @@ import pytest
 
 from fedmix.cells.scorecard import counts, score_tables, scorecard
 from fedmix.cells.verdicts import COUNTED, SEARCHED
-from fedmix.pipeline.kept_numbers import explain_kept
+from fedmix.pipeline.judged import explain_kept
 from fedmix.pipeline.status import summary_lines
 from fedmix.views.marks import SIGNS, tally
 from fedmix.views.page import PageContext, build_pages

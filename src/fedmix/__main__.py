@@ -253,8 +253,7 @@ def _evidence(options: argparse.Namespace) -> Iterable[str]:
 def _explanations(options: argparse.Namespace) -> Iterable[str]:
     from fedmix.cells.frame import judged_cells
     from fedmix.pipeline.explain import Explainer, explain_run, names_in, variants_in
-    from fedmix.pipeline.explain_claims import explain_claim
-    from fedmix.pipeline.kept_numbers import KEPT, explain_kept
+    from fedmix.pipeline.judged import KEPT, explain_claim, explain_kept
 
     request = _request(options)
     audit = options.directory / "results" / request.options["preset"] / "audit"
@@ -265,13 +264,13 @@ def _explanations(options: argparse.Namespace) -> Iterable[str]:
                 f"{'no row' if options.row is None else repr(options.row)}. A claim is named alone."
             )
         return explain_claim(options.workflow / KEPT if options.kept else audit, options.item)
-    place = options.item, options.row, options.column, names_in(request, options.item)
-    variants = variants_in(request, options.item)
+    place = options.item, options.row, options.column
     if options.kept:
-        return explain_kept(options.workflow / KEPT, *place, variants)
+        words = names_in(request, options.item), variants_in(request, options.item)
+        return explain_kept(options.workflow / KEPT, *place, *words)
     explainer = Explainer(request, options.directory)
     cells = judged_cells(explainer.cells_of(options.item))
-    return explain_run(explainer, cells, audit, *place, variants)
+    return explain_run(explainer, cells, audit, *place)
 
 
 def _print_outcome(outcome: Outcome) -> None:

@@ -8,7 +8,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     from fedmix.cells.verdicts import SEARCHED
     from fedmix.pipeline.explain import Explainer
-    from fedmix.pipeline.kept_numbers import mark_counted
+    from fedmix.pipeline.judged import mark_counted
     from fedmix.pipeline.request import read_request
     from fedmix.storage import read_table, write_text
     from fedmix.views.page.views import anchor

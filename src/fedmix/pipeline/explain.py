@@ -7,11 +7,10 @@ has been run, the kept pages explain it more briefly.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from math import isnan
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -21,7 +20,7 @@ from fedmix.cells.papers import read_claims, read_discrepancies
 from fedmix.cells.predicates import methods_named, metrics_named
 from fedmix.conditions import has_values
 from fedmix.errors import ConfigurationError, DataError, FedmixError
-from fedmix.pipeline.kept_numbers import (
+from fedmix.pipeline.judged import (
     Cell,
     Names,
     answer_of,
@@ -89,7 +88,7 @@ class Explainer:
             )
         method = study.method_in(cell["method"], setting)
         facts: dict[str, Iterable[str]] = {
-            **_data(self.request, setting, self.workdir),
+            **self._data(setting),
             "Partition and start": _values(setting.values),
             "Method": [
                 f"{method.name}: {methods.index()[method.estimator]}.{method.estimator}",
@@ -99,10 +98,10 @@ class Explainer:
                 f"fedmix.streams.Streams({study.name!r}, {setting.name!r}, replication)",
                 f"one generator for each purpose that fedmix.experiments.{study.experiment} names",
             ],
-            "Results": _results(self.request, study, setting, method, cell),
+            "Results": self._results(study, setting, method, cell),
             "Published value": [*_printed(cell), *self._pending(cell["item"])],
-            "Used by": _dependents(cell, setting, self.claims, self.discrepancies),
-            "Files": _files(self.request, study, setting, method),
+            "Used by": self._dependents(cell, setting),
+            "Files": self._files(study, setting, method),
         }
         return {title: own for title, lines in facts.items() if (own := list(lines))}
 
@@ -112,30 +111,77 @@ class Explainer:
         if not all(path.is_file() for path in self._cells(self.request.parts_in(study))):
             yield f"The verdict is not final: it waits for the draws of {study}."
 
+    def _data(self, setting: Setting) -> dict[str, list[str]]:
+        """Return the raw data and their embedding, with checksums; nothing for a simulation."""
+        name = setting.dataset
+        if not name:
+            return {}
+        entry, embedding = self.request.datasets[name], setting.values["embedding"]
+        shape = [str(entry.get(size, "?")) for size in ("n_points", "n_features")]
+        files = [file for source in entry["sources"] for file in source.get("files", [])]
+        spec = ", ".join(f"{k}={v}" for k, v in entry["embeddings"][embedding].items())
+        return {
+            "Raw data": [
+                f"{entry['title']}: {' x '.join(shape)}",
+                *(f"{f['name']}: sha256 {f.get('sha256', 'not recorded')}" for f in files),
+                self._with_checksum(f"data/raw/{name}.npz"),
+            ],
+            "Embedding": [f"{embedding}: {spec}", self._with_checksum(setting.embedded)],
+        }
 
-def _data(request: Request, setting: Setting, workdir: Path) -> dict[str, list[str]]:
-    """Return the raw data and their embedding, with checksums; nothing for a simulation."""
-    if "dataset" not in setting.values:
-        return {}
-    name, embedding = setting.values["dataset"], setting.values["embedding"]
-    entry = request.datasets[name]
-    raw = workdir / "data" / "raw" / f"{name}.npz"
-    shape = [str(entry.get(size, "?")) for size in ("n_points", "n_features")]
-    files = [file for source in entry["sources"] for file in source.get("files", [])]
-    spec = ", ".join(f"{k}={v}" for k, v in entry["embeddings"][embedding].items())
-    return {
-        "Raw data": [
-            f"{entry['title']}: {' x '.join(shape)}",
-            *(f"{f['name']}: sha256 {f.get('sha256', 'not recorded')}" for f in files),
-            _with_checksum(raw, workdir),
-        ],
-        "Embedding": [f"{embedding}: {spec}", _with_checksum(workdir / setting.embedded, workdir)],
-    }
+    def _with_checksum(self, file: str) -> str:
+        path = self.workdir / file
+        return f"{file}: {f'sha256 {_checksum(path)}' if path.is_file() else 'not available'}"
 
+    def _results(
+        self, study: Study, setting: Setting, method: PlannedMethod, cell: Cell
+    ) -> Iterator[str]:
+        coverage, folder = self.request.coverage, f"results/{study.name}/{setting.folder}"
+        held = coverage.counts(study, setting).get(method.name)
+        if held:
+            yield f"data/evidence/{study.name}.parquet: {number_of(held, 'replication')}"
+        for block in coverage.lacking(study, setting):
+            if method.name in block.methods:
+                yield f"{folder}/{block.name}.parquet"
+        parts = self.request.parts_in(study.name)
+        part = next(part for part in parts if setting in part.settings)
+        yield f"{self.request.folder_of(part)}/cells.parquet: metric {cell['metric']}"
+        numbers = _known(
+            ("mean {:.6g}", cell["mean"]),
+            ("sd {:.4g}", cell["sd"]),
+            ("standard error {:.3g}", cell["se"]),
+            ("median {:.6g}", cell["median"]),
+        )
+        finished = f"{number_of(cell['n'], 'replication')}, {cell['failed']} failed"
+        yield f"{', '.join(numbers)}; {finished}" if numbers else finished
+        if numbers and cell["scale"] != 1:
+            yield f"in the table's unit: mean {cell['mean'] / cell['scale']:.6g}"
+        place = shlex.join([study.name, setting.folder, method.name, "0"])
+        yield f"again: python -m fedmix rerun {place} {self.request.asked}"
 
-def _with_checksum(path: Path, workdir: Path) -> str:
-    known = f"sha256 {_checksum(path)}" if path.is_file() else "not available"
-    return f"{path.relative_to(workdir)}: {known}"
+    def _dependents(self, cell: Cell, setting: Setting) -> Iterator[str]:
+        """Yield the claims and the discrepancies that depend on a cell."""
+        for claim in self.claims:
+            if (
+                claim.get("study") == cell["study"]
+                and {cell["method"], "all"} & methods_named(claim)
+                and cell["metric"] in (metrics_named(claim) or {cell["metric"]})
+                and setting.matches(claim.get("where", {}))
+            ):
+                yield f"claim {claim['id']}: {claim['claim']}"
+        for entry in self.discrepancies:
+            if any(_reads(effect, cell, setting) for effect in entry.get("effects", [])):
+                yield f"discrepancy {entry['id']}: {entry['what']}"
+
+    def _files(self, study: Study, setting: Setting, method: PlannedMethod) -> Iterator[str]:
+        """Yield the files of the repository behind a cell: configuration, rules, code."""
+        paper = self.request.papers[study.paper]
+        yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
+        of_data = ("fetch_data", "embed_features") if setting.dataset else ()
+        for rule in (*of_data, "run_methods", "collect_results"):
+            yield f"workflow/scripts/{rule}.py"
+        code = methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}"
+        yield from _code(*code)
 
 
 _checksum = cache(sha256_of)
@@ -143,32 +189,6 @@ _checksum = cache(sha256_of)
 
 def _values(values: Mapping[str, Any]) -> list[str]:
     return [f"{key}: {value}" for key, value in sorted(values.items())]
-
-
-def _results(
-    request: Request, study: Study, setting: Setting, method: PlannedMethod, cell: Cell
-) -> Iterator[str]:
-    folder = f"results/{study.name}/{setting.folder}"
-    held = request.coverage.counts(study, setting).get(method.name)
-    if held:
-        yield f"data/evidence/{study.name}.parquet: {number_of(held, 'replication')}"
-    for block in request.coverage.lacking(study, setting):
-        if method.name in block.methods:
-            yield f"{folder}/{block.name}.parquet"
-    part = next(part for part in request.parts_in(study.name) if setting in part.settings)
-    yield f"{request.folder_of(part)}/cells.parquet: metric {cell['metric']}"
-    numbers = _known(
-        ("mean {:.6g}", cell["mean"]),
-        ("sd {:.4g}", cell["sd"]),
-        ("standard error {:.3g}", cell["se"]),
-        ("median {:.6g}", cell["median"]),
-    )
-    finished = f"{number_of(cell['n'], 'replication')}, {cell['failed']} failed"
-    yield f"{', '.join(numbers)}; {finished}" if numbers else finished
-    if numbers and cell["scale"] != 1:
-        yield f"in the table's unit: mean {cell['mean'] / cell['scale']:.6g}"
-    place = shlex.join([study.name, setting.folder, method.name, "0"])
-    yield f"again: python -m fedmix rerun {place} {request.asked}"
 
 
 def _printed(cell: Cell) -> Iterator[str]:
@@ -196,25 +216,6 @@ def _known(*numbers: tuple[str, float]) -> list[str]:
     return [form.format(value) for form, value in numbers if not isnan(value)]
 
 
-def _dependents(
-    cell: Cell,
-    setting: Setting,
-    claims: Sequence[Mapping[str, Any]],
-    discrepancies: Sequence[Mapping[str, Any]],
-) -> Iterator[str]:
-    for claim in claims:
-        if (
-            claim.get("study") == cell["study"]
-            and {cell["method"], "all"} & methods_named(claim)
-            and cell["metric"] in (metrics_named(claim) or {cell["metric"]})
-            and setting.matches(claim.get("where", {}))
-        ):
-            yield f"claim {claim['id']}: {claim['claim']}"
-    for entry in discrepancies:
-        if any(_reads(effect, cell, setting) for effect in entry.get("effects", [])):
-            yield f"discrepancy {entry['id']}: {entry['what']}"
-
-
 def _reads(effect: Mapping[str, Any], cell: Cell, setting: Setting) -> bool:
     """Return whether an effect of a discrepancy is measured on a cell."""
     if effect["study"] != cell["study"]:
@@ -223,18 +224,6 @@ def _reads(effect: Mapping[str, Any], cell: Cell, setting: Setting) -> bool:
     values = {**setting.identity, **{key: cell[key] for key in named}}
     shared = {**{key: effect.get(key) for key in named}, **effect.get("where", {})}
     return any(has_values(values, {**shared, **effect[side]}) for side in ("from", "to"))
-
-
-def _files(
-    request: Request, study: Study, setting: Setting, method: PlannedMethod
-) -> Iterator[str]:
-    """Yield the files of the repository behind a cell: configuration, rules, code."""
-    paper = request.papers[study.paper]
-    yield f"config/{paper.kind}/{paper.key}/studies/{study.name}.yaml"
-    of_data = ("fetch_data", "embed_features") if setting.dataset else ()
-    for rule in (*of_data, "run_methods", "collect_results"):
-        yield f"workflow/scripts/{rule}.py"
-    yield from _code(methods.index()[method.estimator], f"fedmix.experiments.{study.experiment}")
 
 
 @cache
@@ -256,29 +245,20 @@ def names_in(request: Request, item: str) -> Names:
 def variants_in(request: Request, item: str) -> Names:
     """Return what the variants in an item's table are, in words."""
     shown = request.items.get(item)
-    if shown is None or shown.study not in request.studies:
-        return {}
-    return request.papers[request.studies[shown.study].paper].variants
+    return request.papers[request.studies[shown.study].paper].variants if shown else {}
 
 
 def explain_run(
-    explainer: Explainer,
-    frame: pd.DataFrame,
-    audit: Path,
-    item: str,
-    row: str,
-    column: str,
-    names: Names,
-    variants: Names = MappingProxyType({}),
+    explainer: Explainer, frame: pd.DataFrame, audit: Path, item: str, row: str, column: str
 ) -> Iterator[str]:
     """Yield the explanation of a number of a run, in every variant that ran it.
 
     What a variant has in common with the one before it is not repeated. ``frame`` has the item's
     cells, from :func:`fedmix.cells.frame.judged_cells`. ``audit`` is the run's folder ``audit``,
-    which a run up to the page makes. ``item``, ``row``, ``column`` and ``names`` are as for
-    :func:`fedmix.pipeline.kept_numbers.find_cells`. ``variants`` says what each variant is.
+    which a run up to the page makes.
     """
-    place = item, row, column, names
+    place = item, row, column, names_in(explainer.request, item)
+    variants = variants_in(explainer.request, item)
     try:
         judged = kept_cells(audit, *place)
     except FedmixError:  # a run without its page, or a number that no paper publishes

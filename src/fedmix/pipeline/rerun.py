@@ -58,8 +58,8 @@ def prepare_rerun(
 
     Study, setting, which is the folder's name under ``results/<study>``, and replication together
     are the seed. The returned function gives what the pipeline stores, without catching errors.
-    Only the embedded data set below ``workdir`` is read, and nothing is written. With ``python -m
-    pdb -m fedmix rerun ...`` a debugger stops where the method fails.
+    Only the embedded data set below ``workdir`` is read, and nothing is written. A debugger stops
+    where the method fails: ``python -m pdb -m fedmix rerun ...``.
     """
     planned_study = named("study", study, request.studies)
     planned_setting = named("setting", setting, planned_study.settings)
