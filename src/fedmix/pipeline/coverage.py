@@ -14,7 +14,7 @@ from fedmix.cells.measured import identity_of
 from fedmix.methods import index
 from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.kept_embeddings import embedding_key, kept_embedding
-from fedmix.pipeline.plan import Block, Setting, Study, replications_of
+from fedmix.pipeline.plan import Block, Setting, Study, block_paths, replications_of
 from fedmix.pipeline.provenance import keys_of, source_hash
 from fedmix.storage import sha256_of
 
@@ -98,6 +98,20 @@ class Coverage:
             )
         return self._data[study.name, path]
 
+    def has_data(self, study: Study, setting: Setting) -> bool:
+        """Return whether a setting is not optional, or its embedding is there or kept."""
+        return not setting.values.get("optional") or bool(self.data_hash(study, setting))
+
+    def has_started(self, study: Study, setting: Setting) -> bool:
+        """Return whether a setting has finished replications.
+
+        If its embedding is missing, results under its name belong to another preset.
+        """
+        if any(self.held(study, setting).values()):
+            return True
+        blocks = block_paths(self.workdir / "results" / study.name / setting.folder)
+        return bool(blocks) and (not setting.embedded or bool(self.data_hash(study, setting)))
+
     def kept_embedding(self, dataset: str, embedding: str) -> str | None:
         """Return the sha256 of an embedding that the evidence keeps, if it is the one asked for."""
         return kept_embedding(self.evidence.folder, dataset, embedding, self.datasets[dataset])
@@ -116,11 +130,13 @@ class Coverage:
 
     def held(self, study: Study, setting: Setting) -> dict[str, frozenset[int]]:
         """Return the replications of each method that the evidence holds with the planned key."""
-        if not self.evidence.index(study.name).fits.get(setting.folder):
+        held = self.evidence.index(study.name).fits.get(setting.folder)
+        if not held:
             return {}
-        keys, place = self.keys(study, setting), (study.name, setting.folder)
+        keys = self.keys(study, setting)
+        current = {method: own for method, own in held.items() if own.key == keys.get(method)}
         return {
-            method: self.evidence.replications(*place, method, keys.get(method), self.limit)
+            method: current[method].within(self.limit) if method in current else frozenset()
             for method in study.methods_of(setting)
         }
 

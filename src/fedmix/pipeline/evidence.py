@@ -78,6 +78,11 @@ class Held:
     replications: frozenset[int]
     timeouts: Mapping[int, float] = field(default_factory=dict)
 
+    def within(self, limit: float | None) -> frozenset[int]:
+        """Return the replications that were not stopped before a limit (:func:`stopped_early`)."""
+        stopped = {r for r, seconds in self.timeouts.items() if seconds < _at_least(limit)}
+        return self.replications - stopped
+
 
 @dataclass(frozen=True)
 class Index:
@@ -110,19 +115,6 @@ class Evidence:
         if study not in self._indices:
             self._indices[study] = _read_index(self.folder, study) if self.folder else Index()
         return self._indices[study]
-
-    def replications(
-        self, study: str, setting: str, method: str, key: str | None, limit: float | None = None
-    ) -> frozenset[int]:
-        """Return the replications of a method in a setting that have a key and count under a limit.
-
-        ``limit`` is in seconds that a replication may take, see :func:`stopped_early`.
-        """
-        held = self.index(study).fits.get(setting, {}).get(method)
-        if not held or held.key != key:
-            return frozenset()
-        stopped = held.timeouts.items()
-        return held.replications - {r for r, seconds in stopped if seconds < _at_least(limit)}
 
     def data_hash(self, study: str, path: str, key: str) -> str | None:
         """Return the sha256 of an embedded data set, if the evidence used one with this key."""

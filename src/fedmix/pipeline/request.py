@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from fedmix.pipeline.checking.studies import folder_of_plugins, plugin_errors
 from fedmix.pipeline.configured import read_configuration, read_options
 from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
-from fedmix.pipeline.plan import Setting, Study, block_paths
+from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.precision import Precision
 from fedmix.views.marks import number_of
 
@@ -186,14 +186,14 @@ def read_request(
     kept = Evidence(folder.parent / options["evidence"] if options["evidence"] else None)
     limit = options["replication_timeout"]
     coverage = Coverage(kept, configuration.datasets, Path(workdir), limit)
-    present = _with_settings(studies, partial(_has_data, coverage))
+    present = _with_settings(studies, coverage.has_data)
     missing = {
         name: tuple(s for key, s in study.settings.items() if key not in present[name].settings)
         for name, study in studies.items()
         if len(study.settings) > len(present[name].settings)
     }
     if options["partial"]:
-        present = _with_settings(present, partial(_has_started, coverage))
+        present = _with_settings(present, coverage.has_started)
     items = read_items(configuration.papers, changes.items)
     precision = None
     if changes.replications and not options["replications"]:
@@ -296,22 +296,6 @@ def _with_settings(
         name: replace(study, settings={k: s for k, s in study.settings.items() if keep(study, s)})
         for name, study in studies.items()
     }
-
-
-def _has_data(coverage: Coverage, study: Study, setting: Setting) -> bool:
-    """Return whether a setting is not optional, or its embedding is there or in the evidence."""
-    return not setting.values.get("optional") or bool(coverage.data_hash(study, setting))
-
-
-def _has_started(coverage: Coverage, study: Study, setting: Setting) -> bool:
-    """Return whether a setting has finished replications.
-
-    If its embedding is missing, results under its name belong to another preset.
-    """
-    if any(coverage.held(study, setting).values()):
-        return True
-    blocks = block_paths(coverage.workdir / "results" / study.name / setting.folder)
-    return bool(blocks) and (not setting.embedded or bool(coverage.data_hash(study, setting)))
 
 
 def named(kind: str, name: str, known: Mapping[str, Any]) -> Any:
