@@ -197,8 +197,9 @@ def read_actual(request: Request, results: Path) -> pd.DataFrame:
     folder = results / request.options["preset"] / "collected"
     paths = [(study, folder / study / part / "timings.parquet") for study, part in request.parts]
     tables = [(request.studies[study], read_table(p)) for study, p in paths if p.is_file()]
+    place = ["study", "variant", "setting"]
     return _costs_in(
-        (_planned(study, timings) for study, timings in tables if len(timings)),
+        (timings.merge(_places(study), on=place) for study, timings in tables if len(timings)),
         f"{folder} holds no finished results (<study>/<part>/timings.parquet): expected the "
         "folder `results` of a run, and its preset by --config.",
     )
@@ -216,27 +217,17 @@ def read_kept(request: Request) -> pd.DataFrame:
 def _kept(request: Request, study: Study) -> pd.DataFrame:
     """Return the timings of a study's evidence under the names of collected ones."""
     rows = request.coverage.evidence.rows(study.name).drop_duplicates(FIT)
-    here = {text: json.loads(text)["processor"] == processor() for text in rows["made"].unique()}
-    planned = [
-        method in study.methods and setting in study.settings and here[made]
-        for setting, method, made in zip(rows["setting"], rows["method"], rows["made"], strict=True)
-    ]
-    rows = rows.loc[planned]
-    settings = [study.settings[folder] for folder in rows["setting"]]
-    return rows.assign(
-        study=study.name,
-        variant=[setting.variant for setting in settings],
-        setting=[setting.name for setting in settings],
-        dataset=[setting.dataset for setting in settings],
-    )
+    made = [text for text in rows["made"].unique() if json.loads(text)["processor"] == processor()]
+    rows = rows[rows["made"].isin(made) & rows["method"].isin(study.methods)]
+    return rows.rename(columns={"setting": "folder"}).merge(_places(study), on="folder")
 
 
-def _planned(study: Study, timings: pd.DataFrame) -> pd.DataFrame:
-    """Return the timings of settings that are still planned, with their data sets."""
-    datasets = {(s.variant, s.name): s.dataset for s in study.settings.values()}
-    places = zip(timings["variant"], timings["setting"], strict=True)
-    found = timings.assign(dataset=[datasets.get(place) for place in places])
-    return found.dropna(subset="dataset")
+def _places(study: Study) -> pd.DataFrame:
+    """Return the planned settings, by which others are left out of a table of timings."""
+    import pandas as pd
+
+    rows = [(study.name, s.folder, s.variant, s.name, s.dataset) for s in study.settings.values()]
+    return pd.DataFrame(rows, columns=["study", "folder", "variant", "setting", "dataset"])
 
 
 def _costs_in(tables: Iterable[pd.DataFrame], missing: str) -> pd.DataFrame:
