@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fedmix.configuration import read_yaml
 from fedmix.data.registry import mirror_folder
@@ -24,9 +24,6 @@ from fedmix.pipeline.precision import precision_lines
 from fedmix.pipeline.request import Request, check, read_request, require_evidence
 from fedmix.pipeline.skeleton import new_dataset, new_method, new_paper, require_repository
 from fedmix.pipeline.status import evidence_lines, read_status, status_lines
-
-if TYPE_CHECKING:
-    from fedmix.experiments.base import Outcome
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,7 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
     except FedmixError as error:
         print(error, file=sys.stderr)
         return 1
-    _print_outcome(run())  # an error shows its traceback, which is the purpose of a rerun
+    outcome = run()  # an error shows its traceback, which is the purpose of a rerun
+    for name in ("rounds", "converged", "floats_up", "floats_down"):
+        print(f"{name.replace('_', ' ')}: {getattr(outcome, name)}")
+    for name, value in outcome.metrics.items():
+        print(f"{name}: {value}")
     return 0
 
 
@@ -169,7 +170,6 @@ def _add_skeletons(commands: Any, repository: argparse.ArgumentParser) -> None:
 def _check(options: argparse.Namespace) -> Iterable[str]:
     if options.plugins:
         options.config = [*options.config, f"plugins={options.plugins}"]
-
     return check(lambda: _run_request(options), options.workflow / "config", options.paper)
 
 
@@ -206,9 +206,9 @@ def _run_request(options: argparse.Namespace) -> Request:
 
 def _status(options: argparse.Namespace) -> Iterable[str]:
     request, name = _run_request(options), options.name
-    if name is None or name in request.studies:
-        return status_lines(read_status(request, options.directory), request.asked, name)
-    return status_lines(read_status(request.of_target(name), options.directory), request.asked)
+    if name is not None and name not in request.studies:
+        request, name = request.of_target(name), None
+    return status_lines(read_status(request, options.directory), request.asked, name)
 
 
 def _costs(options: argparse.Namespace) -> Iterable[str]:
@@ -271,13 +271,6 @@ def _explanations(options: argparse.Namespace) -> Iterable[str]:
     explainer = Explainer(request, options.directory)
     cells = judged_cells(explainer.cells_of(options.item))
     return explain_run(explainer, cells, audit, *place)
-
-
-def _print_outcome(outcome: Outcome) -> None:
-    for name in ("rounds", "converged", "floats_up", "floats_down"):
-        print(f"{name.replace('_', ' ')}: {getattr(outcome, name)}")
-    for name, value in outcome.metrics.items():
-        print(f"{name}: {value}")
 
 
 if __name__ == "__main__":

@@ -177,12 +177,10 @@ def _read_block(
     current = {method: held for method in wanted if method not in stale}
     timings = _read(timings_of(path), "timings", place, current, partial)
     results = results[results["method"].isin(current)]
-    return [_wanted(rows, replications) for rows in (results, timings)]
-
-
-def _wanted(rows: pd.DataFrame, replications: Mapping[str, int]) -> pd.DataFrame:
-    """Return the rows of the first replications of each method; of other methods none."""
-    return rows[rows["replication"] < rows["method"].map(replications).astype(float)]
+    return [
+        rows[rows["replication"] < rows["method"].map(replications).astype(float)]
+        for rows in (results, timings)
+    ]
 
 
 def _read(

@@ -218,10 +218,8 @@ def explain_claim(folder: Path, name: str) -> Iterator[str]:
     yield f"  where: {claim['where']}"
     if claim["predicate"]:
         yield f"  predicate: {claim['predicate']}"
-    for source, words in {
-        "published": "the published values themselves",
-        **verdicts.SOURCES,
-    }.items():
+    sources = {"published": "the published values themselves", **verdicts.SOURCES}
+    for source, words in sources.items():
         yield from _source(claim, source, words)
     if claim["chance"]:
         yield f"  by chance: it holds in {float(claim['chance']):.0%} of the shuffles"
