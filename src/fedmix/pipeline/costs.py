@@ -85,7 +85,6 @@ class Costs:
     """Known costs by study, data set (empty for simulations), variant and method."""
 
     known: Mapping[Key, Cost] = field(default_factory=dict)
-    _found: dict[tuple, float] = field(default_factory=dict, repr=False, compare=False)
 
     def seconds(
         self, study: str, dataset: str, variant: str, method: str, scale: Scale | None = None
@@ -96,14 +95,6 @@ class Costs:
         then in other studies, then all methods of the study. The unknown cost of shared work or of
         an embedding is zero. Without a ``scale``, they are those of the machines of the costs.
         """
-        key = study, dataset, variant, method, scale
-        if key not in self._found:
-            self._found[key] = self._seconds(*key)
-        return self._found[key]
-
-    def _seconds(
-        self, study: str, dataset: str, variant: str, method: str, scale: Scale | None
-    ) -> float:
         relatives: list[_Relative] = [
             (study, dataset, variant, method),
             (study, dataset, "", method),
