@@ -307,19 +307,13 @@ def describe_crate(
         result=list(files.values()),
         properties={"name": crate.name, "description": crate.description, "endTime": ended},
     )
-    crate.root_dataset["mentions"] = [
-        {"@id": "#run"},
-        *(
-            _about(
-                crate,
-                f"#{name}",
-                "CreativeWork",
-                name=item["title"],
-                isBasedOn=[files[file] for file in item["files"]],
-            )
-            for name, item in items.items()
-        ),
-    ]
+    mentioned: list[Any] = [{"@id": "#run"}]
+    for name, item in items.items():
+        sources = [files[file] for file in item["files"]]
+        mentioned.append(
+            _about(crate, f"#{name}", "CreativeWork", name=item["title"], isBasedOn=sources)
+        )
+    crate.root_dataset["mentions"] = mentioned
     return crate.metadata.generate()
 
 

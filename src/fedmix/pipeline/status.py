@@ -88,10 +88,9 @@ def _setting_status(
     files = {n: folder / f"{n}.parquet" for n in lacks}
     ended = [n for n, file in files.items() if file.exists() and timings_of(file).exists()]
     keys = request.coverage.keys(study, setting)
-    current = [n for n in ended if _has_keys(files[n], keys)]
-    done = {n: read_table(timings_of(files[n])) for n in current}
-    begun = [n for n in files if n not in ended and (logs / f"{n}.log").exists()]
-    errors = {n: error_in(logs / f"{n}.log") for n in begun}
+    done = {n: read_table(timings_of(files[n])) for n in ended if _has_keys(files[n], keys)}
+    begun = {n: logs / f"{n}.log" for n in files if n not in ended}
+    errors = {n: error_in(log) for n, log in begun.items() if log.exists()}
     sharing = set().union(*lacks.values())
     shared = sum(t.groupby("replication")["shared_seconds"].max().sum() for t in done.values())
     waiting = (own for n, missing in lacks.items() if n not in done for own in missing.values())

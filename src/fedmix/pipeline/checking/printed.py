@@ -20,7 +20,6 @@ RowsByLine = dict[int, dict[str, str]]  # those that an item shows
 PrintedFiles = dict[str, dict[str, Rows]]  # paper -> file -> rows of text by column
 #: Columns of ours that name a method. All others but its parameters belong to the setting.
 _OF_METHODS = ("label", "method")
-_DECIMAL, _POSITIVE = re.compile(r"-?\d+(\.\d+)?"), re.compile(r"\d+(\.\d+)?")
 _SHOWN = 3  # unmatched rows of a file
 
 
@@ -109,13 +108,15 @@ def printed_errors(
 
 def _not_numbers(printed: Document, paper: str, shown: RowsByLine) -> Iterator[str]:
     """Yield the published means and standard deviations that are not decimal numbers."""
-    numbers = {"mean": "a decimal number such as 13.3", "sd": "a decimal number from 0, as in 1.2"}
-    for key, expected in numbers.items():
-        valid = _DECIMAL if key == "mean" else _POSITIVE
+    numbers = (
+        ("mean", r"-?\d+(\.\d+)?", "a decimal number such as 13.3"),
+        ("sd", r"\d+(\.\d+)?", "a decimal number from 0, as in 1.2"),
+    )
+    for key, pattern, expected in numbers:
         column = printed.content[key]
         for line, row in shown.items():
             text = row.get(column, "0")  # a missing column is an error of its own
-            if not valid.fullmatch(text):
+            if not re.fullmatch(pattern, text):
                 yield (
                     f"{printed.place(key)}: {paper}/{printed.content['file']}, line {line}: "
                     f"{column} is {text!r}, expected {expected}"

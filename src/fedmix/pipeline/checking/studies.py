@@ -150,12 +150,10 @@ def _listed_errors(
                 f"experiment {experiment} gives only {', '.join(given)}. Add what is missing to "
                 "`parameters`."
             )
-        if not isinstance(entry, Mapping):
-            continue
-        if "parameters" in entry:
+        if "parameters" in listed:
             parameters = document.part("methods", i, "parameters")
-            yield from parameter_errors(parameters, estimators[entry["name"]], units)
-        if "where" in entry:
+            yield from parameter_errors(parameters, estimator, units)
+        if "where" in listed:
             yield from condition_errors(document.part("methods", i, "where"), settings)
 
 
@@ -258,9 +256,8 @@ def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
                 place = document.place("choices", choice.name, "values", value.name)
                 for example in value.examples:
                     tried = {**plain, choice.setting: example}
-                    found = [*problems(settings, tried)]
-                    found = found or [*_own_start_errors(tried, space.methods)]
-                    for keys, message in found:
+                    found = list(problems(settings, tried))
+                    for keys, message in found or _own_start_errors(tried, space.methods):
                         if keys[:1] == (choice.setting,):
                             yield f"{place}: {message}"
 
