@@ -64,16 +64,10 @@ def method_hashes(methods: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 class Coverage:
     """The evidence beside the planned keys.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    datasets : mapping of str to mapping
-        Entries of ``config/datasets.yaml``.
-    workdir : path
-        Where Snakemake works. The keys depend on the embedded data there, or else on those that
-        the evidence used, if the present code makes the same.
-    limit : float, optional
-        Seconds that a replication may take. One that was stopped earlier is not held.
+    ``datasets`` are the entries of ``config/datasets.yaml``. Snakemake works in ``workdir``: the
+    keys depend on the embedded data there, or else on those that the evidence used, if the present
+    code makes the same. ``limit`` is in seconds that a replication may take: one that was stopped
+    earlier is not held.
     """
 
     evidence: Evidence

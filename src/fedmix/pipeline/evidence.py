@@ -86,16 +86,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Index:
-    """What the evidence of a study holds.
+    """What the evidence of a study holds: ``fits`` by setting and method.
 
-    Parameters
-    ----------
-    fits : mapping of str to mapping of str to Held
-        Setting -> method -> what is held.
-    data : mapping of str to mapping
-        The path of an embedded data set -> its ``sha256``, and the ``key`` of what made it.
-    adoptions : list of mapping
-        The checks after changes of the code, see :mod:`fedmix.pipeline.rerun`.
+    ``data`` has the path of an embedded data set -> its ``sha256``, and the ``key`` of what made
+    it. ``adoptions`` are the checks after changes of the code, see :mod:`fedmix.pipeline.rerun`.
     """
 
     fits: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)

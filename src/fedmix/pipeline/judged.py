@@ -133,9 +133,7 @@ def _score(folder: Path, item: str) -> Mapping[str, str]:
     return next((row for row in rows_of(folder / "scores.csv") if row["item"] == item), {})
 
 
-def kept_cells(
-    folder: Path, item: str, row: str, column: str, names: Names = MappingProxyType({})
-) -> list[Cell]:
+def kept_cells(folder: Path, item: str, row: str, column: str, names: Names) -> list[Cell]:
     """Return the cells of a published value in a folder's ``cells.csv``, one per variant.
 
     The variant that counts is the first, and has ``counted``: what the value counts as. The folder

@@ -48,18 +48,11 @@ class Target:
 class Reached:
     """How precise our mean of a published value is.
 
-    Parameters
-    ----------
-    target : Target
-    held : int
-        Replications in the evidence: the largest step that is complete.
-    half_width : float
-        Of the 90 % interval of our mean, in published standard deviations; infinite with fewer than
-        two finished replications, and NaN if all of them failed.
-    planned : int
-        Replications that the next run ends with, if no other method needs more.
-    state : str
-        :data:`PRECISE`, :data:`COMPLETE` or :data:`FAILED`, if it stops there; or :data:`GOES_ON`.
+    ``held`` is the largest step of replications that is complete in the evidence. ``half_width`` is
+    that of the 90 % interval of our mean, in published standard deviations; infinite with fewer
+    than two finished replications, and NaN if all of them failed. ``planned`` are the replications
+    that the next run ends with, if no other method needs more. ``state`` is :data:`PRECISE`,
+    :data:`COMPLETE` or :data:`FAILED`, if it stops there; or :data:`GOES_ON`.
     """
 
     target: Target

@@ -37,20 +37,11 @@ class Part:
 class Request:
     """Everything that a run is to make, resolved and checked.
 
-    Attributes
-    ----------
-    options : mapping
-        The top-level configuration, e.g. ``preset`` and ``mirror``.
-    studies, items, datasets, papers : mapping
-        By name. All papers and entries of ``config/datasets.yaml``, used or not.
-    left_out : mapping of str to tuple of Setting
-        Study -> its optional settings whose embedding is missing.
-    on_request : frozenset of str
-        Papers that run only if a target names them.
-    coverage : Coverage
-        The finished replications that the evidence holds.
-    precision : Precision or None
-        The preset's rule for replications; None for the studies' own numbers.
+    ``options`` is the top-level configuration, e.g. ``preset`` and ``mirror``. ``datasets`` and
+    ``papers`` are all of them, used or not. ``left_out`` has the optional settings of a study whose
+    embedding is missing. Papers ``on_request`` run only if a target names them. ``coverage`` knows
+    the finished replications that the evidence holds. ``precision`` is the preset's rule for
+    replications; None for the studies' own numbers.
     """
 
     options: Mapping[str, Any]

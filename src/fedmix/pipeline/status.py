@@ -34,24 +34,14 @@ _FAILURE = re.compile(r"^Traceback.*\n(?: .*\n)*(?:\w+\.)*(\w+(?:: .*)?)$", re.M
 
 @dataclass(frozen=True)
 class CellStatus:
-    """The status of one method in one setting.
+    """The status of one method in one setting, by the name of its folder.
 
-    Parameters
-    ----------
-    study, setting, method : str
-        ``setting`` is the folder's name, variant included.
-    blocks, done, started, failed : int
-        Blocks to run, and how many of them the present code has finished, have started but not
-        ended (they run, or were killed), and failed with an error.
-    held : int
-        Replications of the request in the evidence, whose blocks need not be run.
-    replications_failed : int
-        Replications in finished blocks that diverged, timed out or raised an error.
-    message : str
-        The first line of the first error; empty without one.
-    hours_used, hours_left : float
-        Core-hours: measured, and forecast for the blocks that are not finished. What methods share
-        counts in equal parts.
+    Of the ``blocks`` to run, the present code has finished those ``done``, has ``started`` some
+    that have not ended (they run, or were killed), and ``failed`` in some with an error. ``held``
+    are the replications of the request in the evidence, whose blocks need not be run.
+    ``replications_failed`` diverged, timed out or raised an error in finished blocks. ``message``
+    is the first line of the first error; empty without one. The core-hours are measured, and
+    forecast for the blocks that are not finished. What methods share counts in equal parts.
     """
 
     study: str
