@@ -177,7 +177,7 @@ def _read_block(
     current = {method: held for method in wanted if method not in stale}
     timings = _read(timings_of(path), "timings", place, current, partial)
     results = results[results["method"].isin(current)]
-    return [
+    return [  # the first replications of each method
         rows[rows["replication"] < rows["method"].map(replications).astype(float)]
         for rows in (results, timings)
     ]

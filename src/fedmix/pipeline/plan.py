@@ -124,8 +124,9 @@ class Study:
 
     def most_replications(self, name: str, setting: Setting) -> int:
         """Return a method's configured replications: the study's number, or a smaller one."""
-        variant = self.variants[setting.variant].get("replications")
-        return min(filter(None, (self.replications, variant, self.methods[name].replications)))
+        variant, method = self.variants[setting.variant], self.methods[name]
+        limits = (self.replications, variant.get("replications"), method.replications)
+        return min(filter(None, limits))
 
     def replications_of(self, name: str, setting: Setting) -> int:
         """Return a method's replications in a setting: the configured number, or a smaller one."""
