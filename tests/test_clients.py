@@ -153,10 +153,10 @@ def test_data_frames_with_other_columns_are_refused():
     [
         ([0], "one group per point"),
         ([[0], [1, 2]], "Expected groups of shape"),
-        ([0, np.nan], "1 of the points have no group"),
-        ([None, "a"], "1 of the points have no group"),
-        (["a", np.nan], "1 of the points have no group"),
-        (pd.Series([1, None], dtype="Int64"), "1 of the points have no group"),
+        ([0, np.nan], "1 of the groups are missing"),
+        ([None, "a"], "1 of the groups are missing"),
+        (["a", np.nan], "1 of the groups are missing"),
+        (pd.Series([1, None], dtype="Int64"), "1 of the groups are missing"),
         ([1, "a"], "cannot be sorted"),
         (np.ma.masked_array([0, 1], mask=[False, True]), "masked"),
     ],
@@ -164,6 +164,11 @@ def test_data_frames_with_other_columns_are_refused():
 def test_groups_that_do_not_fit_are_refused(groups, says):
     with pytest.raises(DataError, match=says):
         Clients.from_groups([[1.0], [2.0]], groups)
+
+
+def test_groups_of_no_points_are_refused():
+    with pytest.raises(DataError, match="There are no points"):
+        Clients.from_groups(np.empty((0, 2)), [])
 
 
 def test_names_and_offsets_of_another_type_are_refused():

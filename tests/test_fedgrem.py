@@ -107,6 +107,17 @@ def test_client_without_points_takes_the_centre_and_does_not_move_it():
         np.testing.assert_allclose(pooled, 0.05, atol=1e-12)
 
 
+def test_clients_without_points_do_not_change_the_penalty():
+    clients, (weights, means), _ = simulate(h=1.0)
+    options = {"penalty_scale": 0.5, "max_rounds": 30, "tol": 0.0}
+    alone = methods.FedGrEM(2, init=(weights, means), **options).fit(clients)
+    padded = [*clients, np.empty((0, 3)), np.empty((0, 3))]
+    init = (np.vstack([weights, weights[:2]]), np.vstack([means, means[:2]]))
+    more = methods.FedGrEM(2, init=init, **options).fit(padded)
+    assert more.penalty_ == alone.penalty_
+    np.testing.assert_array_equal(more.means_[:-2], alone.means_)
+
+
 def test_one_wild_client_moves_the_others_by_a_bounded_amount():
     means, sizes = np.random.default_rng(0).normal(size=(9, 1, 3)), np.full(9, 50)
     pooled = [means]

@@ -122,12 +122,18 @@ def test_misclustering_of_nothing_is_undefined():
         misclustering([0, 1], [0])
 
 
-@pytest.mark.parametrize("labels", [[0, np.nan], ["a", None], np.array(["a", np.nan], object)])
+@pytest.mark.parametrize(
+    "labels", [[0, np.nan], ["a", None], ["a", np.nan], np.array(["a", np.nan], object)]
+)
 def test_missing_labels_are_refused(labels):
     with pytest.raises(DataError, match="1 of the labels are missing"):
         misclustering(labels, [0, 1])
-    with pytest.raises(DataError, match="1 of the predicted are missing"):
+    with pytest.raises(DataError, match="1 of the predicted labels are missing"):
         misclustering([0, 1], labels)
+
+
+def test_labels_of_several_kinds_are_counted():
+    assert misclustering([1, "a", "a", 1], ["b", 2, 2, 2]) == 0.25
 
 
 def test_masked_labels_are_refused():

@@ -178,6 +178,8 @@ class Clients:
                 f"Expected one group per point: points have shape {points.shape}, groups "
                 f"{groups.shape}."
             )
+        if not len(groups):
+            raise DataError("There are no points. Give at least one client's.")
         try:
             names, own = np.unique(groups, return_inverse=True)
         except TypeError as error:

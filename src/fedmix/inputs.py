@@ -105,31 +105,32 @@ def client_labels(groups: ArrayLike) -> NDArray[Any]:
 
     Times finer than a microsecond are rounded down, because Python has no such times as names.
     """
-    if np.ma.is_masked(groups):
-        raise DataError("Some groups are masked. Give their client, or remove the points.")
-    try:
-        labels = np.asarray(groups)
-    except ValueError as error:
-        raise DataError(f"Expected groups of shape (n,), one per point; {error}") from None
-    if labels.dtype.kind == "U" and not hasattr(groups, "dtype"):
-        labels = np.asarray(groups, dtype=object)  # else NaN becomes the word "nan"
-    if missing := count_missing(labels):
-        raise DataError(
-            f"{missing} of the points have no group. Give their client, or remove them."
-        )
+    labels = point_labels(groups, "groups", "Give their client, or remove the points.")
     kind = labels.dtype.kind
     if kind in "mM" and np.datetime_data(labels.dtype)[0] in ("ns", "ps", "fs", "as"):
         return labels.astype(f"{kind}8[us]")
     return labels
 
 
-def count_missing(labels: NDArray[Any]) -> int:
-    """Return how many labels are None, NaN or no time."""
+def point_labels(values: ArrayLike, name: str, remedy: str) -> NDArray[Any]:
+    """Return labels as an array, or raise DataError with the remedy if some are missing."""
+    if np.ma.is_masked(values):
+        raise DataError(f"Some {name} are masked. {remedy}")
+    try:
+        labels = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"Expected {name} of shape (n,), one per point; {error}") from None
+    if labels.dtype.kind == "U" and not hasattr(values, "dtype"):
+        labels = np.asarray(values, dtype=object)  # else NaN becomes the word "nan"
     if labels.dtype == object:
         from pandas import isna
 
-        return int(isna(labels).sum())
-    return int(np.count_nonzero(labels != labels))
+        missing = np.count_nonzero(isna(labels))
+    else:
+        missing = np.count_nonzero(labels != labels)  # NaN, and NaT, which is no time
+    if missing:
+        raise DataError(f"{missing} of the {name} are missing. {remedy}")
+    return labels
 
 
 def position(k: Any, n_clients: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fedmix import families
 from fedmix.alignment import align
@@ -90,9 +91,10 @@ def initialize(
     families.get(family).check(clients)
     weights = np.full((len(clients), n_components), 1.0 / n_components)
     means = np.zeros((len(clients), n_components, clients.n_features))
-    for k in np.flatnonzero(clients.sizes):
-        generator = np.random.default_rng([random_state, int(k)])
-        weights[k], means[k] = fit(clients.subset([k]), n_components, generator)
+    with threadpool_limits(limits=1):  # scikit-learn's sums depend on the number of threads
+        for k in np.flatnonzero(clients.sizes):
+            generator = np.random.default_rng([random_state, int(k)])
+            weights[k], means[k] = fit(clients.subset([k]), n_components, generator)
     return weights, means
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from fedmix.clients import Clients
 from fedmix.families import Sample
@@ -112,8 +111,7 @@ def kmeans(
         max_iter=max_iterations,
         random_state=int(generator.integers(2**31)),
     )
-    with threadpool_limits(limits=1):  # its sums depend on the number of threads
-        centres = model.fit(points).cluster_centers_
+    centres = model.fit(points).cluster_centers_
     return _identity_em(client, in_turn(centres, n_components))[:2]
 
 
@@ -168,7 +166,7 @@ def _gaussian_mixture(points: FloatArray, centres: FloatArray, kind: str) -> Gau
         len(centres), covariance_type=kind, means_init=centres, random_state=0
     )
     try:
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than seeds
             return mixture.fit(points)
     except ValueError:

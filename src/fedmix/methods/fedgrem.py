@@ -154,7 +154,7 @@ class FedGrEM(FederatedMixture):
         self.penalty_scale_ = float(scale)
         self.penalty_ = float(self.initial_penalty)
         step_sizes = self._initial_step_sizes()
-        rate = np.sqrt(clients.n_features + np.log(len(clients)))
+        rate = np.sqrt(clients.n_features + np.log(np.count_nonzero(clients.sizes)))
         generator = generator_of(self.random_state)
         for _ in self._em_rounds():
             active = self._draw_clients(len(clients), generator)

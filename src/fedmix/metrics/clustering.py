@@ -138,7 +138,7 @@ def _coefficients(sums: FloatArray, labels: IntArray, counts: IntArray) -> Float
 
 
 def _check(clients: Clients, labels: Sequence[IntArray], predicted: Sequence[IntArray]) -> None:
-    sizes = list(clients.sizes)
+    sizes = clients.sizes.tolist()
     for name, values in (("labels", labels), ("predicted", predicted)):
         found = [len(v) for v in values]
         if found != sizes:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.errors import DataError
-from fedmix.inputs import count_missing, position
+from fedmix.inputs import point_labels, position
 
 
 def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -35,22 +35,18 @@ def clustering_accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     DataError
         If lengths differ, or if there is no label or a label is missing (NaN or None).
     """
+    from pandas import factorize
     from scipy.optimize import linear_sum_assignment
 
-    if np.ma.is_masked(labels) or np.ma.is_masked(predicted):
-        raise DataError("Some labels are masked. Remove these points.")
-    labels, predicted = np.asarray(labels), np.asarray(predicted)
+    labels = point_labels(labels, "labels", "Remove these points.")
+    predicted = point_labels(predicted, "predicted labels", "Remove these points.")
     if labels.shape != predicted.shape or labels.ndim != 1:
         raise DataError(
             f"Expected two label vectors of one length; got {labels.shape}, {predicted.shape}."
         )
     if len(labels) == 0:
         raise DataError("No labels: the mis-clustering error of no points is undefined.")
-    for name, values in (("labels", labels), ("predicted", predicted)):
-        if missing := count_missing(values):
-            raise DataError(f"{missing} of the {name} are missing. Remove these points.")
-    rows = np.unique(labels, return_inverse=True)[1]
-    columns = np.unique(predicted, return_inverse=True)[1]
+    rows, columns = factorize(labels)[0], factorize(predicted)[0]
     counts = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
     np.add.at(counts, (rows, columns), 1)
     matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
