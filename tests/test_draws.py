@@ -55,6 +55,10 @@ def test_a_difference_within_the_reach_of_another_draw_cannot_be_decided():
     assert np.isinf(after["needed"])  # no number of replications decides it
 
 
+def test_draws_without_contamination_are_those_of_the_cell():
+    assert judge(frame(between=1.0)).iloc[0]["draws"] == "measured"
+
+
 def test_draws_that_differ_by_no_more_than_replications_do_change_nothing():
     assert judge(frame(between=0.0)).iloc[0]["verdict"] == "differs"
 

@@ -213,7 +213,7 @@ def judge(cells: pd.DataFrame) -> pd.DataFrame:
     repeating = set(cells["other_draws"]) & set(cells["study"])
     variances = {study: between_draws(cells[cells["study"] == study]) for study in repeating}
     printed = cells[cells["printed_file"] != ""].astype({"digits": float})
-    found = [_judged(cell, variances) for cell in printed.to_dict("records")]
+    found = [_judged(cell, variances) for cell in _with_own(printed).to_dict("records")]
     decided = pd.DataFrame(found, printed.index, JUDGEMENT).reindex(cells.index)
     words = ["verdict", "draws"]
     numbers = decided.drop(columns=words).astype(float)
@@ -230,7 +230,7 @@ def _judged(
     noted = cell["metric"] == SECONDS
     excused = NOT_JUDGED if noted else STAND_IN if cell["is_stand_in"] else ""
     drawn = {} if excused else variances.get(cell["other_draws"], {})
-    shared, own = (tuple(cell.get(name) for name in names) for names in (_DRAWN, _OWN))
+    shared, own = (tuple(cell.get(name, "") for name in names) for names in (_DRAWN, _OWN))
     source = MEASURED if (shared, own) in drawn else BORROWED if (shared, ()) in drawn else ""
     variance, n_draws = drawn.get((shared, own), drawn.get((shared, ()), NO_DRAWS))
     scale, digits = cell["scale"], cell["digits"]
@@ -255,16 +255,22 @@ def between_draws(cells: pd.DataFrame) -> dict[tuple, tuple[float, int]]:
     The keys are what a cell shares with the draws: data, method and metric, with the variant and
     the contamination. The key with neither of these two is for cells that have to borrow.
     """
-    once = cells[cells["n"] > 1].drop_duplicates(["variant", "setting", *_DRAWN])
-    once = once.reindex(columns=list(dict.fromkeys([*once, *_OWN])))
+    once = _with_own(cells[cells["n"] > 1].drop_duplicates(["variant", "setting", *_DRAWN]))
     found: dict[tuple, tuple[float, int]] = {}
     for shared, draws in once.groupby(_DRAWN):
-        of_variant = draws.groupby(_OWN, dropna=False)
+        of_variant = draws.groupby(_OWN)
         parts = {own: _variance(same) for own, same in of_variant if len(same) > 1}
         found |= {(shared, own): variance for own, variance in parts.items()}
         if parts:
             found[shared, ()] = max(parts.values())
     return found
+
+
+def _with_own(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return cells with a text in place of a missing variant or contamination."""
+    columns = list(dict.fromkeys([*cells, *_OWN]))
+    found = cells.reindex(columns=columns).astype(dict.fromkeys(_OWN, object))
+    return found.fillna(dict.fromkeys(_OWN, ""))
 
 
 def _variance(draws: pd.DataFrame) -> tuple[float, int]:
