@@ -223,3 +223,11 @@ def test_a_method_whose_needs_an_experiment_does_not_give_is_found_before_any_ru
     told = str(error.value)
     assert f"FedGEM needs components_per_client, and the experiment real_clustering {said}" in told
     assert "KFED needs components_per_client, n_clusters, and" in told
+
+
+def test_more_replications_of_a_method_than_of_its_study_are_refused(tmp_path):
+    shutil.copytree(CONFIG, tmp_path / "config")
+    more = "\nmethods:\n  - {name: CentralGMM, replications: 201}\n"
+    spoil(tmp_path / "config" / STUDY, "\nmethods:\n", more)
+    with pytest.raises(ConfigurationError, match="replications: the study has only 200 repl"):
+        read_request(tmp_path / "config", options(), tmp_path)

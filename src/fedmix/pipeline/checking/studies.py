@@ -133,9 +133,9 @@ def method_errors(methods: Document) -> Iterator[str]:
 
 
 def _listed_errors(
-    document: Document, estimators: Mapping[str, str], plans: Iterable[Study]
+    document: Document, estimators: Mapping[str, str], plans: Sequence[Study]
 ) -> Iterator[str]:
-    """Yield the problems of the parameters and conditions of a study's methods."""
+    """Yield the problems of the parameters, conditions and replications of a study's methods."""
     experiment = document.content["experiment"]
     units, given = units_of(experiment), GIVEN_BY.get(experiment, GIVEN[:-1])
     settings = [setting for plan in plans for setting in plan.settings.values()]
@@ -155,6 +155,12 @@ def _listed_errors(
             yield from parameter_errors(parameters, estimator, units)
         if "where" in listed:
             yield from condition_errors(document.part("methods", i, "where"), settings)
+        most = document.content["replications"]
+        if len(plans) == 1 and listed.get("replications", 0) > most:  # a preset may have fewer
+            yield (
+                f"{document.place('methods', i, 'replications')}: the study has only {most} "
+                "replications. Give the study more, and the other methods their own number."
+            )
 
 
 def _variant_errors(
