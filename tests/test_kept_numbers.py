@@ -55,6 +55,7 @@ def test_a_kept_number_is_explained_without_any_run(kept):
     assert not_run == [
         *("not run", "  published: 1.4 (0.1)", f"  verdict: not run ({RULES['not run']})"),
         *("  the published value counts as: not run", ""),
+        "docs/whole_run.md says what has been run, and which data are missing.",
     ]
     for words in ("as_coded", "1.4 (0.1)", "verdict: differs", "20 replications", "borrowed"):
         assert words in said

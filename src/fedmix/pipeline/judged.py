@@ -188,6 +188,8 @@ def explain_kept(
         if cell["draws"]:
             yield f"  variance between draws: {cell['draws']}"
         yield ""
+    if any(cell["verdict"] == verdicts.NOT_RUN for cell in cells):
+        yield "docs/whole_run.md says what has been run, and which data are missing."
 
 
 def explain_claim(folder: Path, name: str) -> Iterator[str]:
