@@ -70,7 +70,7 @@ def gaussian_expectation(
     return responsibilities, scores, scatters, log_likelihoods
 
 
-@njit(cache=True, fastmath=REORDER)
+@njit(inline="always")
 def _squared_distances(columns, start, stop, means, squares):
     """Fill ``squares`` (R, BLOCK) with squared distances of points to means (R, d)."""
     n_components, n_features = means.shape

@@ -101,7 +101,7 @@ def joint_expectation(columns, responses, offsets, weights, means, whiteners, co
     return masses, deviations, scatters, scores, normal
 
 
-@njit(cache=True, fastmath=REORDER)
+@njit(inline="always")
 def _centre(columns, start, stop, mean, centred):
     """Fill ``centred`` (d, BLOCK) with the block's points minus the mean (d,)."""
     for c in range(len(mean)):
@@ -109,7 +109,7 @@ def _centre(columns, start, stop, mean, centred):
             centred[c, i] = columns[c, start + i] - mean[c]
 
 
-@njit(cache=True, fastmath=REORDER)
+@njit(inline="always")
 def _whitened_squares(centred, n, whitener, squares):
     """Fill ``squares`` (BLOCK,) with squared lengths of points whitened by (d, d)."""
     d = len(whitener)

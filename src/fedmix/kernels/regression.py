@@ -59,7 +59,7 @@ def regression_expectation(
     return responsibilities, scores, normal, log_likelihoods
 
 
-@njit(cache=True, fastmath=REORDER)
+@njit(inline="always")
 def residuals_of(columns, responses, start, stop, coefficients, residuals, squares):
     """Fill ``residuals`` and ``squares`` (R, BLOCK) with y - x'theta and its square."""
     n_components, n_features = coefficients.shape
@@ -78,7 +78,7 @@ def residuals_of(columns, responses, start, stop, coefficients, residuals, squar
             row[i] = residual[i] * residual[i]
 
 
-@njit(cache=True, fastmath=REORDER)
+@njit(inline="always")
 def add_normal(columns, start, stop, responsibilities, scratch, normal):
     """Add responsibility times x x' of a block to the upper triangle of ``normal`` (d, d)."""
     n_features = columns.shape[0]

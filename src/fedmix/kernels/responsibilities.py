@@ -26,7 +26,9 @@ ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 * 2**52: adding it leaves an intege
 SMALLEST = -708.0  # below, the result would not be a normal number
 
 
-@njit(cache=True, fastmath=REORDER, error_model="numpy")
+# Without "reassoc", because compiled callers and the cache have copies of their own, which may
+# reorder a sum in different ways.
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
 def normalise(squares, weights, floor, largest, total, with_likelihood):
     """Turn squared residuals into responsibilities, in place.
 
