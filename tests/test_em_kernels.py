@@ -1,5 +1,9 @@
 """The compiled E-steps against plain formulas."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numba import njit
@@ -198,3 +202,27 @@ def test_a_fit_has_settled_if_every_value_moves_by_less_than_the_tolerance(
     after, tolerance, settled
 ):
     assert has_settled(np.array([1.0, 2.0]), np.array(after), tolerance) == settled
+
+
+FITS = """
+import numpy as np
+from fedmix import methods
+for seed in range(10):
+    rng = np.random.default_rng(seed)
+    xs = [rng.normal(size=(n, 5)) + 4.0 * rng.integers(3, size=(n, 1)) for n in (50, 90, 41)]
+    fit = methods.FedGEM(3).fit(xs)
+    print([float(rounds["log_likelihood"]).hex() for rounds in fit.history_])
+"""
+
+
+@pytest.mark.slow
+def test_a_fit_does_not_depend_on_whether_the_compiled_code_comes_from_the_cache(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-c", FITS]
+    compiled, cached = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert compiled.count("0x") > 50
+    assert cached == compiled
