@@ -228,8 +228,7 @@ class Clients:
         Raises
         ------
         DataError
-            If a column is missing or occurs twice, or if a feature's column does not hold numbers.
-            The message names the column.
+            If a column is missing or occurs twice, or if a feature is not a number. It is named.
         """
         if repeated := list(frame.columns[frame.columns.duplicated()]):
             raise DataError(f"The data frame has more than one column {repeated[0]!r}. Rename one.")
