@@ -21,6 +21,17 @@ def test_the_advice_for_few_points_has_the_gains_of_its_table():
         assert f"gains {gains[0]} to {gains[-1]}" in row
 
 
+def test_federated_k_means_leads_with_few_points_where_the_advice_says():
+    table = (DOCS / "reproduction/tables/beyond_federation_advice.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\| n = 20, h = ([\d.]+), (\d+) of 20 .*?\| (.*?) \|", table, re.M)
+    said = (DOCS / "choose_a_method.md").read_text(encoding="utf-8")
+    [last] = re.findall(r"with 20 points of similar clients \(h up to (\d)\) FedKMeans", said)
+    similar = [(bad, taken) for h, bad, taken in found if float(h) <= int(last)]
+    assert {bad for bad, _ in similar} == {"0", "4"}
+    assert {taken for _, taken in similar} == {"FedKmeans"}
+    assert {taken for h, bad, taken in found if h == "2" and bad == "4"} == {"FedGrEM"}
+
+
 def recovery() -> list[tuple[str, str, str]]:
     """Return method, rounds and share of each row of the paper's variant in its kept table."""
     table = DOCS / "reproduction/tables/mixed_regression_recovery.md"

@@ -56,6 +56,15 @@ def test_the_reference_pages_are_what_the_package_gives(pages):
         assert text == (DOCS / name).read_text(encoding="utf-8"), "run python docs/generate.py"
 
 
+def test_every_row_of_a_table_has_the_cells_of_its_head():
+    written = [*DOCS.glob("*.md"), *(DOCS / "methods").glob("*.md"), ROOT / "README.md"]
+    for page in written:
+        text = re.sub(r"\\\||`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+        for table in re.findall(r"(?:^\|.*\|$\n?)+", text, re.M):
+            head, *rows = table.splitlines()
+            assert {row.count("|") for row in rows} <= {head.count("|")}, f"{page.name}: {head}"
+
+
 def test_links_between_pages_lead_somewhere():
     folders = ["", "docs", "docs/decisions", "docs/methods", "docs/reproduction", "config", "data"]
     for page in [page for folder in folders for page in (ROOT / folder).glob("*.md")]:
