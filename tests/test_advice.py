@@ -85,6 +85,45 @@ def test_ifca_gains_and_loses_what_its_page_and_the_advice_say():
     assert all(own[m, 15] >= gains["Two-phase"][m, 15] for m in (100, 300))
 
 
+def test_contaminated_clients_lower_the_gains_of_regressions_as_the_page_says():
+    table = (DOCS / "reproduction/tables/beyond_federation_regression_table.md").read_text("utf-8")
+    row = r"^\| 100 of (\d+) points and 0 of 200, noise 0.2, (\d+)% contaminated .*?\| (.*) \|$"
+    gains: dict[tuple[int, int], list[list[float]]] = {}
+    for points, share, values in re.findall(row, table, re.M):
+        own = [float(value.partition(" / ")[0]) for value in values.split(" | ")]
+        gains.setdefault((int(points), int(share)), []).append(own)
+    for points in (15, 100):
+        [clean] = gains[points, 0]
+        for bad in gains[points, 5] + gains[points, 20]:
+            assert all(lower < gain for lower, gain in zip(bad, clean, strict=True))
+    assert all(gain < 0 for bad in gains[100, 20] for gain in bad)
+    assert any(gain > 0 for bad in gains[100, 5] for gain in bad)
+    said = " ".join((DOCS / "beyond.md").read_text(encoding="utf-8").split())
+    assert "Contaminated clients lower every gain, and with 100 points and a fifth" in said
+
+
+def test_the_core_hours_of_all_replications_are_those_of_the_kept_page():
+    kept = (DOCS / "reproduction/README.md").read_text(encoding="utf-8")
+    hours = {
+        study: float(cost)
+        for study, cost in re.findall(r"^\| (\w+) \| .* \| ([\d.]+) \|$", kept, re.M)
+    }
+    run, cluster = ((DOCS / f"{page}.md").read_text("utf-8") for page in ("whole_run", "cluster"))
+    assert f"took {hours['together']:.1f} core-hours" in run
+    assert f"The matrix took {hours['matrix']:.1f} of them" in run
+    assert f"[{hours['together']:.1f} core-hours]" in cluster
+
+
+def test_a_consensus_costs_on_the_pen_digits_what_the_register_says():
+    register = (DOCS / "discrepancies.md").read_text(encoding="utf-8")
+    [(cost, half, n)] = re.findall(
+        r"to a consensus in the first round: .*?change \+([\d.]+) ± 0([\d.]+) \(n=(\d+)\)", register
+    )
+    said = (DOCS / "found_protocols.md").read_text(encoding="utf-8")
+    assert f"consensus costs {cost} +- {half} points" in said
+    assert f"(study `fedgrem_axes`, {n} replications" in said
+
+
 def test_two_phase_reaches_the_oracle_as_its_page_says():
     said = " ".join((DOCS / "methods/TwoPhase.md").read_text(encoding="utf-8").split())
     for name, words in (
