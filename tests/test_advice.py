@@ -112,6 +112,8 @@ def test_the_core_hours_of_all_replications_are_those_of_the_kept_page():
     assert f"took {hours['together']:.1f} core-hours" in run
     assert f"The matrix took {hours['matrix']:.1f} of them" in run
     assert f"[{hours['together']:.1f} core-hours]" in cluster
+    own = sum(cost for study, cost in hours.items() if study.startswith("beyond"))
+    assert f"They took {own:.1f} core-hours." in (DOCS / "beyond.md").read_text("utf-8")
 
 
 def test_a_consensus_costs_on_the_pen_digits_what_the_register_says():
