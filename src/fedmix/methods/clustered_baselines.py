@@ -177,6 +177,7 @@ class OneShotClustering(ClusteredRegression):
     ----------
     labels_ : ndarray of shape (M,)
         The clusters of k-means, which never change. A client without points is in cluster 0.
+        ``predict`` takes the model with the smallest residual instead, also for these clients.
 
     References
     ----------

@@ -65,7 +65,9 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         without any exchange, which shows what federation adds.
     final_radius_scale : float, default=1.0
         The constant v in the squared radius v R_min / (pi sqrt(N_g)) of the final aggregation. It
-        should be chosen for the data, see :func:`fedmix.selection.choose`.
+        should be chosen for the data, see :func:`fedmix.selection.choose`. R_min is the smallest
+        distance between two means of a client before its last step. A client with one component
+        has none, so its radius is 0 for every v.
     init : sequence of G arrays of shape (K_g, d), or "kmeans10", optional
         Initial means. By default one draw of k-means++ at every client, as in Algorithm 1.
         "kmeans10" takes the centres of :class:`~fedmix.methods.local_kmeans.LocalKMeans`, the best

@@ -60,8 +60,9 @@ class FedGrEM(FederatedMixture):
     safe_step : bool or "curvature", default=True
         True limits the step to 1 / w[t], where w[t] is the component's current mixing weight. For
         Gaussians a longer step overshoots the M-step, and diverges beyond 2 / w[t]. For regressions
-        this holds only on average over the covariates. "curvature" limits the step to one over the
-        largest eigenvalue of the component's normal matrix divided by n_k (for Gaussians the same).
+        this holds only on average over the covariates. "curvature" also limits the step to one over
+        the largest eigenvalue of the component's normal matrix divided by n_k (for Gaussians this
+        is w[t]).
     participation : float, default=1.0
         Share of the clients that take part in each round, drawn at random. The others keep their
         parameters. Below 1 the fit runs all rounds, whatever ``tol``, and warns if ``tol`` is
