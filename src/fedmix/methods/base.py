@@ -101,7 +101,8 @@ class FederatedEstimator(BaseEstimator):
         The label of each training point, as ``predict`` returns it. For a method that labels
         clients, an array of shape (K,).
     n_rounds_ : int
-        Number of communication rounds.
+        Number of rounds. For a method without exchange these are its own iterations. A single
+        exchange before or after the rounds does not count.
     converged_ : bool
         Whether the tolerance was reached within ``max_rounds``.
     communication_ : dict
