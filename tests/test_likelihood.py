@@ -65,3 +65,20 @@ def test_common_means_count_once():
     }
     counts = {name: model._n_parameters() for name, model in criteria.items()}
     assert counts == {"LocalEM": 6 * 2 * 3 + 6, "FedEM": 2 * 3 + 6, "PooledEM": 2 * 3 + 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "expected"),
+    [
+        ("LocalEM", [1], 2 * 3 + 1),
+        ("FedEM", [1], 2 * 3 + 1),
+        ("FedEM", "new", 2 * 3 + 1),
+        ("PooledEM", [1], 2 * 3 + 1),
+        ("FedGEM", [1], 2 * 3),
+    ],
+)
+def test_criteria_of_one_client_count_its_own_parameters(name, wanted, expected):
+    clients = make_clients(name, "gaussian")
+    fitted, one = build(name, "gaussian").fit(clients), clients.subset([1])
+    (values,) = fitted.score_samples(one, clients=wanted)
+    assert fitted.aic(one, clients=wanted) / 2 + values.sum() == pytest.approx(expected)

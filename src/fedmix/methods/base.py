@@ -315,6 +315,7 @@ class FederatedEstimator(BaseEstimator):
             values = getattr(self, name)
             own = [new[name] if k < 0 else values[k] for k in owners]
             setattr(model, name, np.array(own) if isinstance(values, np.ndarray) else own)
+        model._with_points = np.array([k < 0 or self._with_points[k] for k in owners])
         return model, data
 
     def _new_client(self, clients: Clients) -> dict[str, Any]:

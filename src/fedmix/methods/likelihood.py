@@ -58,18 +58,18 @@ class LikelihoodMixin:
     def bic(self, X: ClientsLike, clients: Wanted = None, groups: ArrayLike | None = None) -> float:
         """Return the Bayesian information criterion on the data; lower is better.
 
-        It is ``p log(n) - 2 log L`` for n points in all. The number p counts the parameters of all
-        clients' mixtures, and a value that clients have in common once. Penalised pooling, which
-        gives clients the same mean, thus reduces p.
+        It is ``p log(n) - 2 log L`` for n points in all. The number p counts the parameters of the
+        mixtures of these clients, and a value that they have in common once. Penalised pooling,
+        which gives clients the same mean, thus reduces p.
         """
-        values = np.concatenate(self.score_samples(X, clients, groups))
-        return float(self._n_parameters() * np.log(len(values)) - 2 * values.sum())
+        values, n_parameters = self._likelihoods_and_size(X, clients, groups)
+        return float(n_parameters * np.log(len(values)) - 2 * values.sum())
 
     @available_if(_implements("_n_parameters"))
     def aic(self, X: ClientsLike, clients: Wanted = None, groups: ArrayLike | None = None) -> float:
         """Return Akaike's information criterion ``2 p - 2 log L``, see :meth:`bic`."""
-        values = np.concatenate(self.score_samples(X, clients, groups))
-        return float(2 * self._n_parameters() - 2 * values.sum())
+        values, n_parameters = self._likelihoods_and_size(X, clients, groups)
+        return float(2 * n_parameters - 2 * values.sum())
 
     @available_if(_implements("_draw"))
     def sample(
@@ -127,6 +127,14 @@ class LikelihoodMixin:
     ) -> FloatArray | None:
         """Draw the responses (n,) of client k's points; None if the mixture has none."""
         return None
+
+    def _likelihoods_and_size(
+        self, X: ClientsLike, clients: Wanted, groups: ArrayLike | None
+    ) -> tuple[FloatArray, int]:
+        """Return the points' log-likelihoods (n,) and the number of their mixtures' parameters."""
+        model, data = self._model_for(X, clients, groups)  # type: ignore[attr-defined]
+        values = np.concatenate([log_sum(joint) for joint in model._log_joint(data)])
+        return values, model._n_parameters()
 
     def _joint_of(
         self, X: ClientsLike, clients: Wanted, groups: ArrayLike | None
