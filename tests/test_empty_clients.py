@@ -40,6 +40,31 @@ def test_labels_of_the_others_are_the_same(name):
         assert_array_equal(own, same)
 
 
+@pytest.mark.parametrize("name", SAME_FIT)
+def test_they_neither_send_nor_receive(name):
+    without, fitted = pair(build(name, "gaussian"))
+    assert fitted.communication_ == without.communication_
+
+
+@pytest.mark.parametrize(
+    "method",
+    [methods.get(name)(2, family="regression", max_rounds=5) for name in ("FedEM", "FedGMM")]
+    + [methods.get(name)(2, rounds=5) for name in ("TwoPhase", "IFCA", "OneShotClustering")],
+    ids=lambda method: type(method).__name__,
+)
+def test_they_neither_send_nor_receive_for_regressions(method):
+    without, fitted = pair(method, responses())
+    assert fitted.communication_ == without.communication_
+
+
+def test_tgmm_does_not_wait_for_them():
+    without, fitted = pair(methods.TGMM(3, source_weight=0.01, tol=1e-6))
+    assert fitted.n_rounds_ == without.n_rounds_
+    assert_allclose(
+        fitted.means_[5:], np.broadcast_to(without.means_.mean(axis=0), (4, 3, 2)), atol=0.3
+    )
+
+
 @pytest.mark.parametrize(
     "name", ["LocalEM", "FedEM", "FedGrEM", "TGMM", "PooledEM", "LocalGradientEM"]
 )

@@ -146,7 +146,7 @@ class ClusteredRegression(FederatedEstimator):
 
     def _choose_learning_rate(self, rotated: RotatedClients) -> None:
         """Set the step. By default each client sends its curvature and receives the step."""
-        curvature, n_clients = rotated.largest_curvature, len(rotated.sizes)
+        curvature, n_clients = rotated.largest_curvature, np.count_nonzero(rotated.sizes)
         if self.learning_rate is not None:
             self.learning_rate_ = float(self.learning_rate)
         else:
@@ -169,7 +169,8 @@ class ClusteredRegression(FederatedEstimator):
             )
             history[t] = models - self._step(rotated.sizes, labels, k) * summed
             _check_finite(history[t], t)
-            self._send(up=n_clients * d, down=n_clients * k * d)
+            n_active = np.count_nonzero(rotated.sizes)
+            self._send(up=n_active * d, down=n_active * k * d)
             largest_move = np.linalg.norm(history[t] - models, axis=1).max()
             self.converged_ = self.tol > 0 and bool(largest_move <= self.tol)
         self.models_ = history[self.n_rounds_].copy()

@@ -88,8 +88,9 @@ class _Pooled(CommonComponentsMixin, FederatedMixture):
         self.weights_ = np.repeat(self.weights_, n_clients, axis=0)
         self.means_ = np.repeat(self.means_, n_clients, axis=0)
         width = clients.n_features + (clients.responses is not None)
-        n_parameters = self.weights_.size + self.means_.size
-        self._send(up=clients.n_points * width, down=n_parameters)
+        n_parameters = self.weights_[0].size + self.means_[0].size
+        n_receivers = np.count_nonzero(self._with_points)
+        self._send(up=clients.n_points * width, down=n_receivers * n_parameters)
 
     def _n_parameters(self) -> int:
         """Count the parameters of the common mixture."""
@@ -177,6 +178,7 @@ class FedEM(CommonComponentsMixin, FederatedMixture):
         sample = self._start(clients)
         sizes = sample.sizes if self.weighting == "size" else sample.sizes > 0
         shares = sizes.astype(np.float64)[:, None, None]
+        floats = np.count_nonzero(self._with_points) * self.means_[0].size
         for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
@@ -184,7 +186,7 @@ class FedEM(CommonComponentsMixin, FederatedMixture):
             self._check_finite(self.weights_, local)
             centre = (shares * local).sum(axis=0) / shares.sum()
             self.means_ = np.repeat(centre[None], len(clients), axis=0)
-            self._send(up=self.means_.size, down=self.means_.size)
+            self._send(up=floats, down=floats)
 
 
 @register
@@ -237,9 +239,12 @@ class TGMM(FederatedMixture):
         filled = self._with_points[:, None, None]
         sources = self.means_[self._with_points].sum(axis=0) - np.where(filled, self.means_, 0.0)
         share = 1.0 + self.source_weight * (np.sum(filled) - filled)
+        if self.source_weight > 0:  # without points the pull alone decides, also in the first round
+            self.means_ = np.where(filled, self.means_, sources / np.sum(filled))
         for _ in self._em_rounds():
             statistics = self._expectation(sample)
             self.weights_ = statistics.mixing_weights(self.weights_)
             local = families.get(self.family).maximise(statistics, self.means_)
             self.means_ = (local + self.source_weight * sources) / share
-        self._send(up=sources.size, down=sources.size)
+        floats = np.count_nonzero(self._with_points) * self.means_[0].size
+        self._send(up=floats, down=floats)

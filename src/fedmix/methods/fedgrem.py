@@ -167,7 +167,7 @@ class FedGrEM(FederatedMixture):
             self.penalty_ = float(self.penalty_decay * self.penalty_ + self.penalty_scale_ * rate)
             self.weights_, self.means_ = self._central_update(weights, means, sample, active)
             per_client = means[0].size + (weights[0].size if self.aggregate_weights else 0)
-            floats = len(sample.sizes[active]) * per_client
+            floats = np.count_nonzero(sample.sizes[active]) * per_client
             self._send(up=floats, down=floats)
 
     def _initial_step_sizes(self) -> FloatArray:
