@@ -223,8 +223,17 @@ def test_truncated_raw_file_names_file_checksums_and_remedy(tmp_path):
     assert str(mirror / "tiny.csv") in message
     assert hashlib.sha256(CSV.encode()).hexdigest() in message
     assert hashlib.sha256(CSV[:-5].encode()).hexdigest() in message
-    assert "Replace the file" in message
+    assert "If the file is the right one, correct 'tiny' in config/datasets.yaml" in message
+    assert message.endswith("Else replace the file, which fedmix does not change.")
     assert kept(tmp_path / "raw") == []
+
+
+def test_a_bad_file_names_the_other_sources_if_there_are_any(tmp_path):
+    one = {"reader": "table", "options": {"label": "y"}, "files": [{"name": "one.csv"}]}
+    other = {"reader": "table", "options": {"label": "y"}, "files": [{"name": "other.csv"}]}
+    (tmp_path / "one.csv").write_text("a,b,y\n1,,u\n3,4,v\n")
+    with pytest.raises(DataError, match="without its folder to try the other sources"):
+        fetch(entry(sources=[one, other]), tmp_path / "raw", mirror=tmp_path)
 
 
 @pytest.mark.parametrize(

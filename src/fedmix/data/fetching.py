@@ -172,9 +172,11 @@ def _read_local(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> D
     except DataError as error:
         if not paths:
             raise
+        others = ", or run without its folder to try the other sources"
         raise DataError(
-            f"{error}\nReplace the file, which fedmix does not change, or run without its folder "
-            "to try the other sources."
+            f"{error}\nIf the file is the right one, correct {entry.name!r} in "
+            "config/datasets.yaml. Else replace the file, which fedmix does not change"
+            f"{others if len(entry.sources) > 1 or source.downloadable else ''}."
         ) from error
 
 
