@@ -183,7 +183,7 @@ def test_of_several_conditions_one_must_hold():
         ),
         (
             {"setting_id": "{modle}"},
-            r"names 'modle', which the setting in study\.yaml:settings\.0 .*Did you mean 'model'",
+            r"study\.yaml:settings\.0: missing modle, which .*setting_id names\. .*has: .*model",
         ),
         ({"methods": ["FedGrEM", "FedGrEM"]}, "'FedGrEM' is listed twice"),
         ({"setting_id": "{model"}, "'{model' cannot be filled in: expected '}'"),

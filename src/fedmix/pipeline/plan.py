@@ -308,8 +308,8 @@ def _format_id(document: Document, of: Keys, values: Mapping[str, Any]) -> str:
         raise ConfigurationError(f"{place}: {template!r} cannot be filled in: {error}") from None
     if missing:
         raise ConfigurationError(
-            f"{place}: names {missing[0]!r}, which the setting in {document.place(*of)} does not "
-            f"have. {nearest_names(missing[0], values)}"
+            f"{document.place(*of)}: missing {missing[0]}, which {place} names. The setting has: "
+            f"{', '.join(sorted(values))}."
         )
     if not _SAFE_ID.fullmatch(name):
         raise ConfigurationError(
