@@ -46,6 +46,26 @@ def test_an_unknown_claim_and_a_folder_without_claims_are_told(tmp_path):
         list(explain_claim(tmp_path, "two-phase-beats-ifca"))
 
 
+def test_of_two_reasons_for_inconclusive_the_one_that_applies_is_told():
+    for claim in rows_of(KEPT / "claims.csv"):
+        if claim["verdict"] == "inconclusive":
+            verdict = list(explain_claim(KEPT, claim["id"]))[2]
+            refutes_nothing = "A no does not refute the claim" in claim["remarks"]
+            assert ("a no that cannot refute it" in verdict) == refutes_nothing
+            assert ("unclear in at least half" in verdict) != refutes_nothing
+
+
+def test_an_unknown_claim_without_a_similar_one_is_told_in_plain_sentences():
+    with pytest.raises(ConfigurationError, match=r"There is no claim 'xyz'\. /"):
+        list(explain_claim(KEPT, "xyz"))
+
+
+def test_the_advice_to_run_the_audit_has_the_preset(tmp_path, capsys):
+    own = "--config", "preset=smoke", "--directory", str(tmp_path)
+    assert asked("two-phase-beats-ifca", *own) == 1
+    assert "`snakemake --cores 2 audit --config preset=smoke` makes it" in capsys.readouterr().err
+
+
 def test_the_command_takes_a_claim_or_a_table_with_its_row_and_column(capsys):
     assert asked("two-phase-beats-ifca", "--kept") == 0
     assert "which decides the verdict" in capsys.readouterr().out

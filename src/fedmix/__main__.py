@@ -263,7 +263,8 @@ def _explanations(options: argparse.Namespace) -> Iterable[str]:
                 f"explain: expected a table, a row and a column, got {options.item} and "
                 f"{'no row' if options.row is None else repr(options.row)}. A claim is named alone."
             )
-        return explain_claim(options.workflow / KEPT if options.kept else audit, options.item)
+        folder = options.workflow / KEPT if options.kept else audit
+        return explain_claim(folder, options.item, request.asked)
     place = options.item, options.row, options.column
     if options.kept:
         words = names_in(request, options.item), variants_in(request, options.item)

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 HOLDS, MOSTLY, PARTLY_UNTESTED = "holds", "holds in most", "partly untested"
 DEPENDS, MIXED, REVERSED = "depends on an unreported choice", "mixed", "reversed"
 TOO_FEW, UNTESTABLE = "inconclusive", "not testable"
+_UNCLEAR = (
+    "unclear in at least half of the settings, and more replications could show that it holds"
+)
+_REFUTES_NOTHING = (
+    "a no that cannot refute it, from an inferred protocol or to our reading of a sentence"
+)
 #: What each verdict means.
 CLAIM_RULES = {
     HOLDS: "yes in every setting, or in as many as the claim states",
@@ -43,10 +49,7 @@ CLAIM_RULES = {
         "or it holds in the inferred protocol, and not in most others"
     ),
     MIXED: "no in some settings, and neither holds nor reversed",
-    TOO_FEW: (
-        "unclear in at least half of the settings, and more replications could show that it holds; "
-        "or a no that cannot refute it, from an inferred protocol or to our reading of a sentence"
-    ),
+    TOO_FEW: f"{_UNCLEAR}; or {_REFUTES_NOTHING}",
     REVERSED: "yes in no setting, and no in more than half",
     UNTESTABLE: "nothing that the claim is about was run, or it cannot be tested here",
 }
@@ -62,6 +65,8 @@ _COLUMNS = (
     *("source", "remarks", "chance", "published_fails"),
 )
 _OF = {DRAWN: "protocols", NEAR: "protocols near the published values"}
+# The remark on a no that cannot refute the paper.
+_NO_REFUTATION = "A no does not refute the claim"
 # Why a no of a source does not refute the paper.
 _CANNOT_REFUTE = {
     verdicts.INFERRED: "the protocol is inferred from published values, and the authors' may be "
@@ -149,7 +154,7 @@ def _evaluate(
         and claim.get("contradiction", "not looked into yet"),
         "Says little": says_little
         and f"it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}",
-        "A no does not refute the claim": cannot_refute,
+        _NO_REFUTATION: cannot_refute,
         "Does not hold in the variant closest to the text": text_says_no
         and _where(claim, "", text),
         "Not reported": share and f"{claim['unreported']}; {share}",
@@ -344,6 +349,16 @@ def _told_apart(places: list[str]) -> dict[str, str]:
         place: between.join(own[i] for i in differ) or place
         for place, own in zip(places, parts, strict=True)
     }
+
+
+def reason_of(verdict: str, remarks: str) -> str:
+    """Return what a verdict means, and of two reasons for *inconclusive* the one that applies.
+
+    ``remarks`` are those of the claim, as text.
+    """
+    if verdict == TOO_FEW:
+        return _REFUTES_NOTHING if _NO_REFUTATION in remarks else _UNCLEAR
+    return CLAIM_RULES[verdict].replace("*", "")
 
 
 def claims_table(claims: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from fedmix.cells import verdicts
-from fedmix.cells.claims import CLAIM_RULES
+from fedmix.cells.claims import reason_of
 from fedmix.cells.equivalence import margin_of
 from fedmix.cells.printed import rows_of
 from fedmix.errors import ConfigurationError, DataError, did_you_mean, nearest_names
@@ -192,29 +192,31 @@ def explain_kept(
         yield "docs/whole_run.md says what has been run, and which data are missing."
 
 
-def explain_claim(folder: Path, name: str) -> Iterator[str]:
+def explain_claim(folder: Path, name: str, asked: str = "") -> Iterator[str]:
     """Yield what is known of a claim, by its id in ``claims.yaml``, one line a fact.
 
-    ``folder`` has ``claims.csv``: ``docs/reproduction``, or ``audit`` in the folder of a run.
+    ``folder`` has ``claims.csv``: ``docs/reproduction``, or ``audit`` in the folder of a run, which
+    the options ``asked`` of the command line ask for.
     """
     path = folder / "claims.csv"
     if not path.is_file():
         raise DataError(
-            f"{path}: no such file. `snakemake --cores 2 audit` makes it in a run; with --kept, "
-            "explain shows the kept results."
+            f"{path}: no such file. `{f'snakemake --cores 2 audit {asked}'.strip()}` makes it; "
+            "with --kept, explain shows the kept results."
         )
     claims = {row["id"]: row for row in rows_of(path)}
     if name not in claims:
+        hint = did_you_mean(name, claims)
         raise ConfigurationError(
-            f"There is no claim {name!r}. {did_you_mean(name, claims)} {path} has all claims. For "
-            "a number of a table, give its row and its column too."
+            f"There is no claim {name!r}. {f'{hint} ' if hint else ''}{path} has all claims. For a "
+            "number of a table, give its row and its column too."
         )
     claim = claims[name]
     yield claim["claim"]
     quote = f"“{claim['quote']}” ({claim['section']})" if claim["quote"] else claim["section"]
     yield f"  the paper: {quote}"
     verdict = claim["verdict"]
-    yield f"  verdict: {verdict} ({CLAIM_RULES[verdict].replace('*', '')})"
+    yield f"  verdict: {verdict} ({reason_of(verdict, claim['remarks'])})"
     yield f"  where: {claim['where']}"
     if claim["predicate"]:
         yield f"  predicate: {claim['predicate']}"
