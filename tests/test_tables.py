@@ -180,6 +180,14 @@ def test_below_stand_variants_and_marks():
     assert "Marks: ● agrees closely." in said
 
 
+def test_the_variants_are_explained_in_the_table_s_order():
+    roles = {"one_switch": "diagnostic", "as_coded": "authors", "as_written": "written"}
+    cells = frame([{**PRINTED, "variant": name, "role": role} for name, role in roles.items()])
+    said = notes(item(variants=dict.fromkeys(roles, "what it is")), cells)
+    told = [line.partition(":")[0] for line in said if line.startswith("Variant ")]
+    assert told == ["Variant as coded", "Variant as written", "Variant one switch"]
+
+
 def test_seconds_that_are_not_judged_say_why():
     said = " ".join(notes(item(), frame([{**PRINTED, "verdict": "not judged"}])))
     assert "Not judged: run times depend on the machine, the language and the program" in said

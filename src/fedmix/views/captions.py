@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from fedmix.cells.condensed import contrasts, critical_difference, differences
-from fedmix.cells.verdicts import COMPARABLE, RULES, TEST_LEVEL, TEST_POWER
+from fedmix.cells.verdicts import COMPARABLE, RULES, SOURCES, TEST_LEVEL, TEST_POWER
 from fedmix.errors import DataError
 from fedmix.plot.rankings import groups
 from fedmix.revision import commit
@@ -187,8 +187,12 @@ def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") ->
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> list[str]:
-    """Explain the variants that are shown and that the paper's folder describes."""
-    shown = [name for name in cells["variant"].unique() if name in explained]
+    """Explain the variants that are shown and that the paper's folder describes.
+
+    As in the table, diagnostic ones come last.
+    """
+    ordered = cells.sort_values("role", key=lambda role: ~role.isin(SOURCES), kind="stable")
+    shown = [name for name in ordered["variant"].unique() if name in explained]
     return [f"Variant {in_words(name)}: {explained[name]}." for name in shown]
 
 

@@ -21,8 +21,9 @@ from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, names_of
 from fedmix.views.figures.save import copy_light
+from fedmix.views.marks import tally
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
-from fedmix.views.page.views import about, score_in_words, share_told
+from fedmix.views.page.views import about, claim_counts, score_in_words, share_told
 from fedmix.views.tables.build import as_text
 from fedmix.views.tables.format import to_markdown, without_html
 from fedmix.views.tables.layout import lay_out
@@ -140,6 +141,9 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     for row in _scores_of(table["name"], context):
         told = f"**{row['answer']}** {row['more']}".rstrip(), score_in_words(row)
         lines += [f"{sentence}\n" for sentence in told if sentence]
+    counts = claim_counts(about(page, context.claims, "section"))
+    if counts and table is page.tables[0] and page.is_published:
+        lines += [f"[Claims](#claims-of-the-paper): {tally(counts)}.", ""]
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
         lines += [f"The table as a file: {files}", ""]

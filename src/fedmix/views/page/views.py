@@ -94,14 +94,17 @@ def table_views(
                 "files": downloads(table, own),
                 "title": table["title"],
                 "caption": described(table, own),
-                "notes": [*best_explained(own, table["direction"]), *notes(table, own)],
+                "notes": [
+                    *best_explained(own, table["direction"]),
+                    *notes({**table, "variants": {}}, own),  # each variant has its own sentence
+                ],
                 "printed": bool((own["printed_text"] != "").any()),
                 "variants": [
                     _variant_view(
                         block,
                         ranked[ranked["variant"] == block.variant],
                         context.explanations,
-                        table["papers"],
+                        table,
                     )
                     for block in [*blocks[:1], *(other.that_ran() for other in blocks[1:])]
                 ],
@@ -234,12 +237,12 @@ def anchor(cell: Mapping[str, Any]) -> str:
 
 
 def _variant_view(
-    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str], papers: Mapping[str, str]
+    block: Block, ranks: pd.DataFrame, explanations: Mapping[str, str], table: Mapping[str, Any]
 ) -> dict[str, Any]:
     rows = [
         {
             "name": row,
-            "paper": papers.get(row, ""),
+            "paper": table["papers"].get(row, ""),
             "cells": [
                 [
                     _cell_view(entry, explanations)
@@ -254,6 +257,7 @@ def _variant_view(
     verdicts = [e.verdict for entries in block.entries.values() for e in entries if e.verdict]
     return {
         "name": in_words(block.variant) or "not run",
+        "what": table["variants"].get(block.variant, ""),
         "columns": block.columns,
         "rows": rows,
         "counts": {v: verdicts.count(v) for v in VERDICTS if v in verdicts},
