@@ -31,6 +31,10 @@ from fedmix.views.tables.layout import lay_out
 #: The largest size of the folder in bytes, because it is kept in the repository.
 LIMIT = 6_000_000
 _PARTS = ("tables", "figures")
+_SEARCHED_APART = (
+    "They are judged in the study's own variants. The remarks say what the protocol that the search "
+    "chose gives."
+)
 # A figure from another folder has the folder in its name.
 _FOLDERS = ("figures", "page_figures")
 #: Columns of a table's CSV file that the copy leaves out: its name says them, ``data/evidence``,
@@ -143,7 +147,9 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
         lines += [f"{sentence}\n" for sentence in told if sentence]
     counts = claim_counts(about(page, context.claims, "section"))
     if counts and table is page.tables[0] and page.is_published:
-        lines += [f"[Claims](#claims-of-the-paper): {tally(counts)}.", ""]
+        searched = any(row["variant"] == SEARCHED for row in _scores_of(table["name"], context))
+        apart = f" {_SEARCHED_APART}" if searched else ""
+        lines += [f"[Claims](#claims-of-the-paper): {tally(counts)}.{apart}", ""]
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
         lines += [f"The table as a file: {files}", ""]
