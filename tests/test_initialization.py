@@ -174,6 +174,14 @@ def test_regular_factor_raises_small_eigenvalues_only():
     np.testing.assert_array_equal(regular_factor(np.zeros((2, 2))), np.eye(2))
 
 
+def test_a_covariance_of_rounding_errors_has_a_factor():
+    """It is that of clients with as many points as components, and features in other units."""
+    assert np.isfinite(regular_factor(np.array([[1e-22, 3e-11], [3e-11, 0.0]]))).all()
+    for seed in range(60):
+        points = np.random.default_rng(seed).normal(size=(3, 4)) * [1e-3, 1e5, 1.0, 1.0]
+        initialize(Clients.from_arrays([points]), 3)
+
+
 def test_regular_factors_are_those_of_each_covariance():
     regular = np.array([[2.0, 1.0], [1.0, 2.0]])
     nearly_flat = np.array([[1.0, 0.0], [0.0, 4e-7]])

@@ -129,7 +129,8 @@ def regular_factor(covariance: FloatArray) -> FloatArray:
         return np.eye(len(covariance))
     # In units of the mean variance, so that very small scales stay within float64's range.
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2 / mean_variance)
-    values = np.maximum(values, SMALLEST_SHARE)
+    # A negative eigenvalue is a rounding error, which can exceed the mean variance.
+    values = np.maximum(values, SMALLEST_SHARE * max(1.0, -values[0]))
     return np.sqrt(mean_variance) * np.linalg.cholesky((vectors * values) @ vectors.T)
 
 
