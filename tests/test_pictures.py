@@ -76,6 +76,14 @@ def test_weights_of_components_of_one_cluster_are_added_up():
     assert axis.get_legend().get_title().get_text() == "cluster"
 
 
+@pytest.mark.parametrize(("n_clients", "n_components"), [(1, 8), (2, 10), (3, 20)])
+def test_a_legend_of_many_components_is_not_higher_than_the_figure(n_clients, n_components):
+    shares = np.full((n_clients, n_components), 1.0 / n_components)
+    axis = plot.weights(SimpleNamespace(weights_=shares, client_names_=list(range(n_clients))))
+    axis.figure.canvas.draw()
+    assert axis.get_legend().get_window_extent().height < axis.figure.bbox.height
+
+
 def test_the_section_is_that_of_the_good_points_with_a_margin_of_a_tenth():
     line = np.array([[0.0], [10.0]])
     far = np.array([[-99.0], [5.0], [99.0]])
@@ -90,6 +98,33 @@ def test_the_section_is_that_of_the_good_points_with_a_margin_of_a_tenth():
 def test_clients_without_points_do_not_set_the_section():
     with pytest.raises(DataError, match="one client with points that is not marked"):
         plot.clusters([np.eye(2), np.empty((0, 2))], [[0, 1], []], contaminated=[0])
+
+
+@pytest.mark.parametrize("wrong", [[True, False], np.array([False, True]), "a", 1])
+def test_a_mask_or_a_single_name_does_not_mark_other_clients(wrong):
+    with pytest.raises(DataError, match="clusters: expected"):
+        plot.clusters([np.eye(2)] * 2, [[0, 1]] * 2, contaminated=wrong)
+    named = {False: np.eye(2), True: np.eye(2)}
+    axes = plot.clusters(named, [[0, 1]] * 2, contaminated=[True])
+    assert "contaminated" in axes[1].get_title(loc="left")
+
+
+def test_labels_of_several_types_and_missing_ones_are_told_apart():
+    axes = plot.clusters([np.eye(2)] * 2, [[1, 1], ["a", "a"]])
+    colors = [axis.collections[0].get_facecolor()[0].tolist() for axis in axes]
+    assert colors == colors_of(2).tolist()
+    with pytest.raises(DataError, match="2 of the labels are missing"):
+        plot.clusters([np.eye(2)], [[None, None]])
+
+
+def test_names_are_no_formulas():
+    plot.clusters({"a$b_$c": np.eye(2)}, [[0, 1]])[0].figure.canvas.draw()
+
+
+def test_scores_of_another_form_are_refused():
+    for wrong in (np.zeros((2, 2, 2)), [[1.0], [1.0, 2.0]]):
+        with pytest.raises(DataError, match="trajectories: expected scores of A of shape"):
+            plot.trajectories({"A": wrong})
 
 
 def test_five_clients_take_two_rows_of_four_with_numbers_below_each_column():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedmix.errors import DataError
+from fedmix.inputs import numbers
 from fedmix.plot.style import MethodStyle, drawing_on, looks_of
 
 if TYPE_CHECKING:
@@ -35,13 +36,22 @@ def trajectories(
     Returns
     -------
     Axes
+
+    Raises
+    ------
+    DataError
+        If a method's scores are not numbers of shape (T,) or (n, T).
     """
     from matplotlib.ticker import MaxNLocator
 
+    expected = "trajectories: expected scores of {} of shape (T,) or (n, T)"
+    rows = {name: np.atleast_2d(numbers(own, expected.format(name))) for name, own in paths.items()}
+    for name, scores in rows.items():
+        if scores.ndim != 2:
+            raise DataError(f"{expected.format(name)}; got shape {scores.shape}.")
+    looks = looks_of(paths, {})
     with drawing_on(axis) as axis:
-        looks = looks_of(paths, {})
-        for name, values in paths.items():
-            scores = np.atleast_2d(np.asarray(values, dtype=float))
+        for name, scores in rows.items():
             rounds = np.flatnonzero(~np.isnan(scores).all(axis=0))
             # One by one: of a method that always failed, no round is left.
             low, middle, high = (

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.clients import ClientsLike, as_clients
 from fedmix.errors import DataError
+from fedmix.inputs import point_labels
 from fedmix.plot.style import COLORS, drawing_on, style_for
 
 if TYPE_CHECKING:
@@ -54,10 +55,13 @@ def clusters(
     Raises
     ------
     DataError
-        If there is not one label per point, a label is NaN, there is not one axis per client, or
-        no good client.
+        If there is not one label per point, a label is missing, there is not one axis per client,
+        ``contaminated`` is no list of clients, or no client is good.
     """
-    data, marked = as_clients(clients), set(contaminated)
+    import pandas as pd
+
+    data = as_clients(clients)
+    marked = _marked(contaminated, data.names)
     named = marked.union(labels) if isinstance(labels, Mapping) else marked
     if unknown := named - set(data.names):
         raise DataError(f"clusters: client {min(map(repr, unknown))} is not among {data.names}.")
@@ -67,9 +71,8 @@ def clusters(
         raise DataError(
             f"clusters: expected one label per point of {data!r}, as a list of {len(data)} arrays."
         )
-    flat = np.concatenate([np.asarray(own) for own in labels])
-    if np.any(flat != flat):  # NaN and the like
-        raise DataError("clusters: some labels are NaN. Remove these points.")
+    flat = [point_labels(own, "labels", "Remove these points.") for own in labels]
+    numbers, classes = pd.factorize(np.concatenate(flat), sort=True)
     good = [k for k, name in enumerate(data.names) if name not in marked and data.sizes[k]]
     if not good:
         raise DataError("clusters: expected at least one client with points that is not marked.")
@@ -79,17 +82,18 @@ def clusters(
     low, high = there.min(axis=0), there.max(axis=0)
     margin = _MARGIN * np.where(high > low, high - low, 1.0)
     low, high = low - margin, high + margin
-    classes = np.unique(flat)
-    colors = colors_of(len(classes))
+    colors = colors_of(len(classes))[numbers]
     with style_for(axes):
         drawn = _grid(len(data), names) if axes is None else np.ravel(np.asarray(axes, object))
         if len(drawn) != len(data):
             raise DataError(
                 f"clusters: expected {len(data)} axes, one per client; got {len(drawn)}."
             )
-        for axis, name, points, own in zip(drawn, data.names, data, labels, strict=True):
+        for axis, name, points, own in zip(
+            drawn, data.names, data, data.split(colors), strict=True
+        ):
             positions = (points - centre) @ directions
-            axis.scatter(*positions.T, s=6, linewidths=0, c=colors[np.searchsorted(classes, own)])
+            axis.scatter(*positions.T, s=6, linewidths=0, c=own)
             axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
             outside = np.count_nonzero(((positions < low) | (positions > high)).any(axis=1))
             if outside:
@@ -138,12 +142,13 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
         for r, color in enumerate(colors_of(n_clusters)):
             own = table[:, r]
             axis.barh(range(len(names)), own, left=ends[:, r] - own, color=color, label=r)
-        axis.set_yticks(range(len(names)), [str(name) for name in names])
+        axis.set_yticks(range(len(names)), [str(name) for name in names], parse_math=False)
         axis.set(xlim=(0, 1), xlabel="mixing weight", ylabel="client")
         axis.invert_yaxis()
         axis.grid(visible=False)
         title = "cluster" if hasattr(model, "superclusters_") else "component"
-        axis.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        columns = math.ceil(n_clusters / (len(names) + 4))  # no higher than the figure
+        axis.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns)
     return axis
 
 
@@ -194,13 +199,30 @@ def _grid(n_clients: int, names: list[str]) -> NDArray:
     return grid.ravel()[:n_clients]
 
 
+def _marked(contaminated: Iterable[Hashable], names: Iterable[Hashable]) -> set[Hashable]:
+    """Return the names of the marked clients, or raise DataError for one name or a mask."""
+    if isinstance(contaminated, str) or not isinstance(contaminated, Iterable):
+        raise DataError(f"clusters: expected a list of clients, got {contaminated!r}.")
+    marked = set(contaminated)
+    if _has_bool(marked) and not _has_bool(names):  # True would mark client 1
+        raise DataError(
+            "clusters: expected contaminated to be names or positions, got a mask. "
+            "np.flatnonzero(mask) gives the positions."
+        )
+    return marked
+
+
+def _has_bool(names: Iterable[Hashable]) -> bool:
+    return any(isinstance(name, bool | np.bool_) for name in names)
+
+
 def _name(axis: Axes, name: Hashable, marked: bool) -> None:
     text = f"client {name}" if isinstance(name, int) else str(name)
     if not marked:
-        axis.set_title(textwrap.fill(text, _TITLE))
+        axis.set_title(textwrap.fill(text, _TITLE), parse_math=False)
         return
     text = textwrap.fill(f"{text}, contaminated", _TITLE)
-    axis.set_title(text, color=COLORS["vermillion"])
+    axis.set_title(text, color=COLORS["vermillion"], parse_math=False)
     axis.patch.set_facecolor("#fbeee6")
     for spine in axis.spines.values():
         spine.set(color=COLORS["vermillion"], visible=True)
