@@ -3,6 +3,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError
@@ -176,7 +177,7 @@ def test_names_and_offsets_of_another_type_are_refused():
         Clients(np.eye(2), [0, 1, 2], names=[[1], [2]])
     with pytest.raises(DataError, match=r"offsets to be integers, got \[0, 1.7, 2\]"):
         Clients(np.eye(2), [0, 1.7, 2])
-    with pytest.raises(TypeError, match=r"one \(n_k,\) array per client, got a int"):
+    with pytest.raises(TypeError, match=r"one \(n_k,\) array per client, got an int"):
         Clients.from_arrays([np.eye(2)], 5)
 
 
@@ -204,6 +205,32 @@ def test_other_points_must_have_one_width():
         clients.with_points([np.ones((2, 2)), np.ones((1, 1))])
     with pytest.raises(DataError, match="Client 1: expected an array of shape"):
         clients.with_points([np.ones((2, 2)), np.ones(1)])
+
+
+def test_a_sparse_matrix_is_named():
+    with pytest.raises(DataError, match=r"Client 0: .*the matrix is sparse: .* toarray\.$"):
+        Clients.from_arrays([csr_array(np.eye(2))])
+
+
+@pytest.mark.parametrize(
+    ("frame", "got"),
+    [
+        (None, "a NoneType"),
+        (np.eye(2), r"an ndarray of shape \(2, 2\)"),
+        ([np.eye(2)], "a list"),
+        ({"client": [0]}, "a dict"),
+    ],
+)
+def test_what_is_no_data_frame_is_a_type_error(frame, got):
+    with pytest.raises(TypeError, match=rf"Expected a pandas data frame, got {got}\.$"):
+        Clients.from_frame(frame)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+def test_a_missing_value_of_a_nullable_column_is_found(dtype):
+    frame = pd.DataFrame({"client": [1, 2, 2], "x": pd.array([1, 0, None], dtype=dtype)})
+    with pytest.raises(DataError, match="Client 1: points hold NaN or infinity, first in row 1"):
+        Clients.from_frame(frame.assign(y=0.5))
 
 
 def test_no_sequence_of_arrays_is_a_type_error():

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedmix.errors import DataError, InputTypeError, nearest_names
+from fedmix.errors import DataError, InputTypeError
 from fedmix.inputs import (
     check_finite,
+    check_frame,
     client_labels,
     column_names,
     describe,
@@ -227,16 +228,13 @@ class Clients:
 
         Raises
         ------
+        InputTypeError
+            If ``frame`` is no pandas data frame. It is a TypeError.
         DataError
             If a column is missing or occurs twice, or if a feature is not a number. It is named.
         """
-        if repeated := list(frame.columns[frame.columns.duplicated()]):
-            raise DataError(f"The data frame has more than one column {repeated[0]!r}. Rename one.")
         special = [by] if response is None else [by, response]
-        for column in special:
-            if column not in frame.columns:
-                hint = nearest_names(column, frame.columns)
-                raise DataError(f"The data frame has no column {column!r}. {hint}")
+        check_frame(frame, special)
         if frame[by].isna().any():
             raise DataError(f"Column {by!r} names no client in {frame[by].isna().sum()} rows.")
         features = frame.drop(columns=special)
@@ -246,7 +244,8 @@ class Clients:
                 "remove it."
             )
         responses = None if response is None else frame[response].to_numpy()
-        return cls.from_groups(features, frame[by].to_numpy(), responses)
+        # astype: a nullable column has NaN, not NA, where a value is missing
+        return cls.from_groups(features.astype("float64"), frame[by].to_numpy(), responses)
 
     def __len__(self) -> int:
         """Return the number of clients K."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedmix.checks import as_real
-from fedmix.errors import DataError, InputTypeError
+from fedmix.errors import DataError, InputTypeError, nearest_names
 
 FloatArray = NDArray[np.float64]
 
@@ -32,12 +32,28 @@ def is_form(data: Any) -> bool:
 
 def describe(data: Any) -> str:
     """Describe a value of the wrong type for an error message."""
-    kind = f"a {type(data).__name__}"
-    if isinstance(data, list):
-        other = next(x for x in data if not is_array(x))
-        return f"{kind} that holds a {type(other).__name__}"
+    kind = type(data).__name__
+    vowel = kind[0].lower() in "aeiou" or kind == "ndarray"
+    described = f"{'an' if vowel else 'a'} {kind}"
+    wrong = [x for x in data if not is_array(x)] if isinstance(data, list) else []
+    if wrong:
+        return f"{described} that holds {describe(wrong[0])}"
     shape = getattr(data, "shape", None)
-    return f"{kind} of shape {shape}" if isinstance(shape, tuple) else kind
+    return f"{described} of shape {shape}" if isinstance(shape, tuple) else described
+
+
+def check_frame(frame: Any, columns: Iterable[str]) -> None:
+    """Raise InputTypeError for no data frame, and DataError if a column is missing or repeated."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise InputTypeError(f"Expected a pandas data frame, got {describe(frame)}.")
+    if repeated := list(frame.columns[frame.columns.duplicated()]):
+        raise DataError(f"The data frame has more than one column {repeated[0]!r}. Rename one.")
+    for column in columns:
+        if column not in frame.columns:
+            hint = nearest_names(column, frame.columns)
+            raise DataError(f"The data frame has no column {column!r}. {hint}")
 
 
 def column_names(xs: Sequence[Any]) -> list[str] | None:
@@ -163,10 +179,12 @@ def as_matrix(x: ArrayLike, k: int) -> FloatArray:
 
 def numbers(values: ArrayLike, expected: str) -> FloatArray:
     """Return the values as float64, or raise DataError with what was expected and the reason."""
+    if hasattr(values, "toarray"):
+        raise DataError(f"{expected}; the matrix is sparse: convert it with its method toarray.")
     try:
         return as_real(values)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{expected}; {error}.") from error
+        raise DataError(f"{expected}; {str(error).rstrip('.')}.") from error
 
 
 def check_finite(offsets: NDArray[np.int64], values: FloatArray, what: str) -> None:
