@@ -129,7 +129,12 @@ def test_bad_arguments_are_named():
         align(np.zeros((2, 2, 1)), method="stepwize")
     with pytest.raises(ConfigurationError, match="n_orders"):
         align(np.zeros((2, 2, 1)), n_orders=0)
+    with pytest.raises(ConfigurationError, match="n_orders to be an integer"):
+        align(np.zeros((2, 2, 1)), n_orders=1.5)
     with pytest.raises(DataError, match="K, R, d"):
         align(np.zeros((2, 2)))
+    for other in ([[[0.0]], [[0.0], [1.0]]], np.ma.zeros((2, 2, 1)), np.full((2, 2, 1), 1j)):
+        with pytest.raises(DataError, match=r"Expected means of shape \(K, R, d\); "):
+            align(other)
     with pytest.raises(DataError, match="client 1, component 0"):
         align(np.array([[[0.0]], [[np.nan]]]))

@@ -17,7 +17,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedmix.checks import check_integer
 from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.inputs import numbers
 
 FloatArray = NDArray[np.float64]
 Permutations = NDArray[np.int64]
@@ -108,7 +110,7 @@ def alignment_score(means: ArrayLike, permutations: ArrayLike) -> float:
 
 
 def _as_means(means: ArrayLike) -> FloatArray:
-    means = np.asarray(means, dtype=np.float64)
+    means = numbers(means, "Expected means of shape (K, R, d)")
     if means.ndim != 3 or 0 in means.shape:
         raise DataError(f"Expected means of shape (K, R, d), all positive; got {means.shape}.")
     if not np.isfinite(means).all():
@@ -144,8 +146,7 @@ def _as_permutations(permutations: ArrayLike, shape: tuple[int, int]) -> Permuta
 
 def _stepwise(means: FloatArray, n_orders: int, generator: np.random.Generator) -> Permutations:
     """Return the best result of ``n_orders`` stepwise searches."""
-    if n_orders < 1:
-        raise ConfigurationError(f"n_orders must be 1 or more; got {n_orders!r}.")
+    check_integer("align", "n_orders", n_orders, 1)
     searches = (_align_in_order(means, generator.permutation(len(means))) for _ in range(n_orders))
     return min(searches, key=lambda search: search[1])[0]
 
