@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from contract_cases import GAUSSIAN, build
 from fedmix import methods
+from fedmix.errors import DataError
 
 N_EMPTY = 4
 EMPTY = [np.empty((0, 2))] * N_EMPTY
@@ -98,3 +99,13 @@ def test_a_new_client_gets_the_weights_of_clients_with_points(name):
 def test_k_fed_draws_no_seeds_for_them():
     without, fitted = pair(methods.KFED(3, random_state=1))
     assert_array_equal(without.cluster_centers_, fitted.cluster_centers_)
+
+
+def test_fedgem_names_the_client_that_has_no_components():
+    xs = points()
+    fitted = methods.FedGEM(3).fit({"a": xs[0], "b": xs[1], "c": EMPTY[0]})
+    with pytest.raises(DataError, match=r"Clients \['c'\] had no points in fit"):
+        fitted.predict({"c": xs[2]})
+    with pytest.raises(DataError, match=r"Client c had no points .* Leave it out"):
+        fitted.sample(2)
+    assert fitted.sample(2, clients=["a", "b"])[0].names == ["a", "b"]

@@ -218,7 +218,8 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         """Draw components and points of client k."""
         if not len(self.means_[k]):
             raise DataError(
-                f"Client {self.client_names_[k]} had no points in fit: nothing to draw."
+                f"Client {self.client_names_[k]} had no points in fit: nothing to draw. Leave it "
+                "out of clients."
             )
         return draw_gaussian(self.weights_[k], self.means_[k], size, rng)
 
@@ -330,7 +331,7 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
     def _mixtures_of(self, clients: Clients) -> Mixtures:
         """Return the mixtures of the given clients, or raise DataError if one has none."""
         sizes = [len(own) for own in self.means_]
-        unknown = [g for g, size in enumerate(sizes) if not size and clients.sizes[g]]
+        unknown = [clients.names[g] for g, n in enumerate(sizes) if not n and clients.sizes[g]]
         if unknown:
             raise DataError(f"Clients {unknown} had no points in fit, so they have no components.")
         return Mixtures(
