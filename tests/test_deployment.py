@@ -62,7 +62,7 @@ def test_names_only_at_predict_warn_and_numbers_are_no_names():
     xs = list(make_clients("KFED", "gaussian"))
     fitted = methods.KFED(2).fit(xs)
     assert not hasattr(fitted, "feature_names_in_")
-    with pytest.warns(UserWarning, match="fitted to data with no feature names"):
+    with pytest.warns(UserWarning, match="the fit had data with no feature names"):
         fitted.predict([pd.DataFrame(x, columns=list("abc")) for x in xs])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -113,6 +113,9 @@ def test_a_name_that_was_not_in_the_fit_is_an_error_with_a_hint():
         fitted.predict(clients.subset([0]), clients=["a", "b"])
     with pytest.raises(DataError, match="a list of names or 'new', got 'a'"):
         fitted.predict(clients.subset([0]), clients="a")
+    unnamed = build("FedEM", "gaussian").fit(list(clients))
+    with pytest.raises(DataError, match="got a mask"):
+        unnamed.predict(list(clients)[:2], clients=[True, False])
 
 
 def test_without_a_server_fedgem_has_no_clusters_for_new_clients():

@@ -9,9 +9,9 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "fedmix"
 #: From low to high; those of one layer do not import each other. "" is the package itself.
 LAYERS = (
-    {"", "errors", "theory", "conditions", "revision"},
+    {"", "errors", "conditions", "revision"},
     {"checks", "declarations", "plugins"},
-    {"inputs"},
+    {"inputs", "theory"},
     {"configuration", "streams", "storage", "clients"},
     {"kernels", "fitted"},
     {"alignment", "families", "metrics", "partition", "embed"},

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from fedmix.errors import ConfigurationError
 from fedmix.kernels.regression_maps import local_filter
 from fedmix.theory import observed_rate, size_imbalance, stability, theorem2
 
@@ -17,6 +18,11 @@ def test_kappa_bounds_the_local_maps(steps):
 
 def test_one_local_step_is_stable():
     assert stability(0.3, "fedavg", 1) == pytest.approx(1)
+
+
+def test_an_unknown_local_method_is_an_error():
+    with pytest.raises(ConfigurationError, match="Did you mean 'fedprox'"):
+        stability(0.3, "fedporx", 5)
 
 
 def test_stability_at_gamma_0_is_its_limit():

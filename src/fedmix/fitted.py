@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedmix.clients import Clients
 from fedmix.errors import DataError, nearest_names
+from fedmix.inputs import has_bool
 
 #: What ``clients=`` says for clients that were not in the fit.
 NEW = "new"
@@ -44,7 +45,7 @@ def check_features(estimator: Any, clients: Clients) -> None:
     if fitted is None and given is None:
         return
     if fitted is None or given is None:
-        without = "the data have" if given is None else f"{name} was fitted to data with"
+        without = "the data have" if given is None else "the fit had data with"
         warnings.warn(
             f"{name}: {without} no feature names, so the order of the features cannot be checked. "
             "Use data frames for both, or arrays for both.",
@@ -100,6 +101,11 @@ def _places(
         raise DataError(
             f"{owner}: clients has {len(wanted)} names, but the data are {clients!r}. Give one "
             "name per client."
+        )
+    if has_bool(wanted) and not has_bool(names):
+        raise DataError(
+            f"{owner}: expected clients to be names of clients of the fit, got a mask. "
+            "np.flatnonzero(mask) gives the clients."
         )
     if unknown := [name for name in wanted if name not in names]:
         hint = nearest_names(str(unknown[0]), map(str, names))

@@ -42,6 +42,11 @@ def describe(data: Any) -> str:
     return f"{described} of shape {shape}" if isinstance(shape, tuple) else described
 
 
+def has_bool(names: Iterable[Hashable]) -> bool:
+    """Return whether some names are booleans. Otherwise ``True`` in a mask would be client 1."""
+    return any(isinstance(name, bool | np.bool_) for name in names)
+
+
 def check_frame(frame: Any, columns: Iterable[str]) -> None:
     """Raise InputTypeError for no data frame, and DataError if a column is missing or repeated."""
     import pandas as pd

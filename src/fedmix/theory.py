@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedmix.checks import check_choice
+
 
 @dataclass(frozen=True)
 class Theorem2:
@@ -100,6 +102,7 @@ def stability(gamma: float, local: str, local_steps: int) -> float:
 
     At gamma = 0 it is 1, the limit, for both.
     """
+    check_choice("stability", "local", local, ("fedavg", "fedprox"))
     if local == "fedprox":
         return 1.0 + gamma
     if gamma == 0:

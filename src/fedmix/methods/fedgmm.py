@@ -116,7 +116,7 @@ class FedGMM(CommonComponentsMixin, FederatedMixture):
             coefficients = self._regression_step(statistics)
             self._check_finite(self.weights_, coefficients)
             self._average(sample.sizes > 0, covariate_means, covariances, coefficients)
-            self._count_floats(np.count_nonzero(clients.sizes))
+            self._count_floats(int(np.count_nonzero(clients.sizes)))
 
     def _start_covariates(self, clients: Clients) -> None:
         """Initialize each client's covariate components, with independent joint weights."""

@@ -331,5 +331,5 @@ class TwoPhase(ClusteredRegression):
             exchanges = 2 * ((self._subspace_rounds(clients) + 1) // 2)
             up, down = up + heard * exchanges * k * d, down + heard * exchanges * k * d
         if self.alpha is None or self.beta is None:
-            up += np.count_nonzero(clients.sizes) * d * (d + 1) // 2
+            up += int(np.count_nonzero(clients.sizes)) * d * (d + 1) // 2
         self._send(up=up, down=down)

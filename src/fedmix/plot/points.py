@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedmix.clients import ClientsLike, as_clients
 from fedmix.errors import DataError
-from fedmix.inputs import point_labels
+from fedmix.inputs import has_bool, point_labels
 from fedmix.plot.style import COLORS, drawing_on, style_for
 
 if TYPE_CHECKING:
@@ -204,16 +204,12 @@ def _marked(contaminated: Iterable[Hashable], names: Iterable[Hashable]) -> set[
     if isinstance(contaminated, str) or not isinstance(contaminated, Iterable):
         raise DataError(f"clusters: expected a list of clients, got {contaminated!r}.")
     marked = set(contaminated)
-    if _has_bool(marked) and not _has_bool(names):  # True would mark client 1
+    if has_bool(marked) and not has_bool(names):
         raise DataError(
             "clusters: expected contaminated to be names or positions, got a mask. "
             "np.flatnonzero(mask) gives the positions."
         )
     return marked
-
-
-def _has_bool(names: Iterable[Hashable]) -> bool:
-    return any(isinstance(name, bool | np.bool_) for name in names)
 
 
 def _name(axis: Axes, name: Hashable, marked: bool) -> None:

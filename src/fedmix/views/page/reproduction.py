@@ -32,8 +32,8 @@ from fedmix.views.tables.layout import lay_out
 LIMIT = 6_000_000
 _PARTS = ("tables", "figures")
 _SEARCHED_APART = (
-    "They are judged in the study's own variants. The remarks say what the protocol that the search "
-    "chose gives."
+    "They are judged in the study's own variants. The remarks say what the protocol that the "
+    "search chose gives."
 )
 # A figure from another folder has the folder in its name.
 _FOLDERS = ("figures", "page_figures")
