@@ -243,6 +243,21 @@ def test_a_setting_whose_published_best_failed_has_no_lead():
     assert lead_of(frame.assign(is_stand_in=True), "lowest") is None
 
 
+def test_no_other_method_is_called_the_one_published_as_best():
+    frame = pd.DataFrame(variant("as_coded", "authors", PUBLISHED)).assign(scale=1.0)
+    worst = frame[frame["label"] == "LocalEM"].assign(label="Other", column="Other")
+    frame = pd.concat([frame, worst.assign(printed_mean=30.0)]).assign(is_stand_in=False)
+    not_run = frame["label"] == "FedGrEM"  # such a value has a place, and no setting of ours
+    missing = frame[not_run].assign(setting="", n=0)
+    assert lead_of(frame, "lowest").method == "FedGrEM"
+    assert lead_of(pd.concat([frame[~not_run], missing]), "lowest") is None
+    first = missing["row"] == "0 %"
+    some = pd.concat([frame[~not_run | (frame["row"] != "0 %")], missing[first]])
+    assert lead_of(some, "lowest").settings == 1
+    turned = {"row": "column", "column": "row"}  # methods in rows
+    assert lead_of(some.rename(columns=turned), "lowest").settings == 1
+
+
 def test_margins_of_substance_stand_beside_published_spreads():
     margins = {"error": {"size": 0.5, "reason": "half a point, which nobody would choose by"}}
     paper = Paper(

@@ -68,11 +68,10 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
     if sign is None or able["label"].nunique() < _FEWEST_METHODS:
         return None
     able = able.assign(ours=sign * able["mean"] / able["scale"], theirs=sign * able["printed_mean"])
-    leading = (sign * cells["printed_mean"]).groupby(cells["setting"]).min()
     settings = [
         own  # where the method published as best has values of ours
-        for setting, own in able.groupby("setting", sort=False)
-        if len(own) > 1 and own["theirs"].min() == leading[setting]
+        for _, own in able.groupby("setting", sort=False)
+        if len(own) > 1 and own["theirs"].min() == (sign * _published_beside(cells, own)).min()
     ]
     if not settings:
         return None
@@ -92,6 +91,15 @@ def lead_of(cells: pd.DataFrame, direction: str, method: str = "") -> Lead | Non
     kept = sum(winner["best"] != "" for winner in winners)
     best = sum(winner["best"] == BEST for winner in winners)
     return Lead(method, ours, published, kept, len(settings), best)
+
+
+def _published_beside(cells: pd.DataFrame, own: pd.DataFrame) -> pd.Series:
+    """Return the published values of the setting of some cells, whose methods have one axis.
+
+    That of a method that was not run has no setting of ours, but it has a row and a column.
+    """
+    axis = "row" if own["row"].nunique() == 1 else "column"
+    return cells.loc[cells[axis] == own[axis].iloc[0], "printed_mean"]
 
 
 def answer(cells: pd.DataFrame, item: Item | None, score: Mapping[str, Any]) -> dict[str, str]:
