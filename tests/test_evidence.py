@@ -230,6 +230,20 @@ def test_a_kill_between_file_and_index_is_an_error_until_add_repairs_it(work):
         current(work)
 
 
+def test_a_file_changed_by_hand_is_checked_before_add_repairs_its_index(work):
+    path, rows = work / "evidence" / f"{STUDY}.parquet", rows_in(work)
+    twice = rows[(rows["method"] == "FedEM") & (rows["replication"] == 1)]
+    pd.concat([rows, twice]).to_parquet(path, index=False)
+    shutil.rmtree(work / "results")
+    assert "1 replications left out, because a value occurs twice" in next(
+        add(request_in(work), work)
+    )
+    assert current(work) == dict.fromkeys(METHODS, 2) | {"FedEM": 1}
+    rows.drop(columns="made").to_parquet(path, index=False)
+    with pytest.raises(DataError, match="is not evidence: missing or unknown columns: made"):
+        list(add(request_in(work), work))
+
+
 def test_a_temporary_file_of_a_killed_writer_is_no_evidence(work):
     before = content_hash(work / "evidence", "*.parquet")
     (work / "evidence" / f".{STUDY}.deadbeef.parquet").write_bytes(b"PAR1")

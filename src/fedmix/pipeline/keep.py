@@ -38,7 +38,6 @@ from fedmix.pipeline.evidence import (
     read_foreign,
     stopped_early,
     write_evidence,
-    write_index,
 )
 from fedmix.pipeline.kept_embeddings import keep_embeddings
 from fedmix.pipeline.plan import Study, setting_folder
@@ -80,11 +79,11 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
     if evidence.folder is None:
         raise DataError("evidence is false, so there is no folder to add to.")
     # A killed writer leaves a temporary file whose name begins with a dot.
-    for name in sorted(path.stem for path in evidence.folder.glob("[!.]*.parquet")):
+    for file in sorted(evidence.folder.glob("[!.]*.parquet")):
         try:
-            evidence.index(name)
-        except DataError:  # an earlier call was interrupted
-            write_index(evidence.folder, name, evidence.rows(name))
+            evidence.index(file.stem)
+        except DataError:  # an earlier call was interrupted, or the file was changed by hand
+            yield from _written_again(file, request.studies.get(file.stem))
     given = {str(path): dict(_read_file(path)) for path in files}
     for path, tables in given.items():
         if not any(map(len, tables.values())):
@@ -103,6 +102,16 @@ def add(request: Request, workdir: Path, files: Sequence[Path] = ()) -> Iterator
     if not anything:
         preset = request.options["preset"]
         yield f"{workdir / 'results'}: nothing is finished of the studies of the preset {preset}."
+
+
+def _written_again(path: Path, study: Study | None) -> list[str]:
+    """Write a file of evidence with its index, and return what it loses: what is not sound."""
+    rows = read_foreign(path, str(path))
+    metrics = declared(study.experiment)[1] if study else rows["metric"].unique()
+    rows, problems = checked(rows, metrics, str(path))
+    attributes = (rows.attrs.get(name, {}) for name in ("data", "adoptions"))
+    write_evidence(path.parent, path.stem, rows, *attributes)
+    return problems
 
 
 def _add_study(request: Request, study: Study, source: str, rows: pd.DataFrame) -> Iterator[str]:
