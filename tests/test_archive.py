@@ -45,6 +45,12 @@ def test_what_comes_out_is_what_went_in(content, tmp_path):
     assert current(tmp_path) == dict.fromkeys(METHODS, 2)
 
 
+def test_text_that_is_kept_as_categories_gives_the_same_bytes(content, tmp_path):
+    repeated = altered(content, tmp_path, lambda rows: rows.astype({"made": "category"}))
+    assert received(tmp_path, {MEMBER: repeated}) == [f"{STUDY}: 4 replications added"]
+    assert (tmp_path / MEMBER).read_bytes() == content
+
+
 def test_an_archive_without_replications_is_told(tmp_path):
     [told] = received(tmp_path, {"README.md": b"another archive"})
     assert told == f"{tmp_path / 'archive.zip'}: there are no replications in it."

@@ -179,7 +179,8 @@ def write_evidence(
 
     rows = rows[list(COLUMNS)].sort_values(FIT, kind="stable", ignore_index=True)
     rows[_MEASURED] = rows[_MEASURED].map(lambda number: float(f"{number:.3g}"))
-    rows = rows.astype({"round": "Int64", "converged": bool, "warm": bool})
+    kinds = {"round": "Int64", "converged": bool, "warm": bool}
+    rows = rows.astype(kinds | dict.fromkeys(TEXT, str))  # those of an archive have categories
     by_round = rows["round"].notna()
     mantissas, exponents = np.frexp(rows.loc[by_round, "value"])
     rows.loc[by_round, "value"] = np.ldexp(np.round(mantissas * 2.0**BITS) / 2.0**BITS, exponents)
