@@ -182,8 +182,8 @@ def test_of_several_conditions_one_must_hold():
             r"study\.yaml:variants\.v\.settings\.0: two settings share",
         ),
         (
-            {"setting_id": "{modle}"},
-            r"study\.yaml:settings\.0: missing modle, which .*setting_id names\. .*has: .*model",
+            {"setting_id": "{mode}"},
+            r"study\.yaml:settings\.0: missing mode, which .*setting_id names\. .*has: .*model",
         ),
         ({"methods": ["FedGrEM", "FedGrEM"]}, "'FedGrEM' is listed twice"),
         ({"setting_id": "{model"}, "'{model' cannot be filled in: expected '}'"),

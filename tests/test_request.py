@@ -119,6 +119,11 @@ def test_a_usual_mistake_in_an_option_says_what_to_write(tmp_path, given, says):
         read_request(ROOT / "config", options(**given), tmp_path)
 
 
+def test_unknown_names_in_several_options_are_told_at_once(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"(?s)preset 'papre'.*paper 'fedgen'"):
+        read_request(ROOT / "config", options(preset="papre", papers=["fedgen"]), tmp_path)
+
+
 def test_optional_settings_wait_for_their_embedding(folder, tmp_path):
     edit(folder / STUDY, lambda study: study["settings"][0].update(optional=True))
     without = read_request(folder, options(preset="paper"), tmp_path)

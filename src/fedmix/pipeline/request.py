@@ -168,7 +168,11 @@ def read_request(
     with problems.kept():
         configuration = read_configuration(folder)
     problems.raise_all()
-    declared = named("preset", options["preset"], configuration.presets)
+    with problems.kept():
+        declared = named("preset", options["preset"], configuration.presets)
+    with problems.kept():
+        raise_all(_unknown("paper", options["papers"] or (), configuration.papers))
+    problems.raise_all()
     changes = configuration.changes[options["preset"]]
     limits = {key: options[key] for key in ("replications", "block") if options[key]}
     studies = {name: replace(study, **limits) for name, study in declared.items()}
@@ -195,7 +199,6 @@ def read_request(
     planned = _with_metrics(planned, compared, options["metrics"])
     on_request = changes.on_request
     if options["papers"]:
-        raise_all(_unknown("paper", options["papers"], configuration.papers))
         on_request = configuration.papers.keys() - options["papers"]
     request = Request(
         options=options,
