@@ -84,6 +84,20 @@ def test_equal_numbers_get_the_new_keys_and_a_record(work, tmp_path):
     ]
 
 
+def test_the_last_record_of_a_method_is_kept(work, tmp_path):
+    copy = changed(work, tmp_path, "FedEM", 1.0)
+    list(adopt(request_in(copy), copy))
+    evidence = request_in(copy).coverage.evidence
+    rows, first = evidence.rows(STUDY), evidence.index(STUDY).adoptions
+    stale = rows.assign(key=rows["key"].str[:12] + "of other code")
+    earlier = [{**record, "run_again": 1} for record in first]
+    write_evidence(evidence.folder, STUDY, stale, {}, earlier)
+
+    list(adopt(request_in(copy), copy))
+
+    assert request_in(copy).coverage.evidence.index(STUDY).adoptions == first
+
+
 def test_a_method_with_another_number_stays_stale_and_the_others_are_adopted(work, tmp_path):
     copy = changed(work, tmp_path, "FedEM", 1 + 1e-6)
     lines = list(adopt(request_in(copy), copy))

@@ -89,7 +89,8 @@ class Index:
     """What the evidence of a study holds: ``fits`` by setting and method.
 
     ``data`` has the path of an embedded data set -> its ``sha256``, and the ``key`` of what made
-    it. ``adoptions`` are the checks after changes of the code, see :mod:`fedmix.pipeline.rerun`.
+    it. ``adoptions`` are the last checks after a change of the code, see
+    :mod:`fedmix.pipeline.rerun`.
     """
 
     fits: Mapping[str, Mapping[str, Held]] = field(default_factory=dict)

@@ -207,7 +207,8 @@ def _adopt_study(
     cells = [cell for own in drawn.values() for cell in own]
     differences = run_again(study, workdir, rows, cells, request.coverage.limit)
     index = evidence.index(study.name)
-    adoptions = list(index.adoptions)
+    adoptions = {(record["variant"], record["method"]): record for record in index.adoptions}
+    adopted = False
     for (variant, method), cells in drawn.items():
         worst = max(differences[cell] for cell in cells)
         name = f"{study.name}, {variant}: {method}"
@@ -221,21 +222,20 @@ def _adopt_study(
         rows.loc[own, "key"] = rows.loc[own, "setting"].map(keys)
         count = len(rows[own].drop_duplicates(FIT))
         rows.loc[own, "made"] = rows.loc[own, "made"].map(_checked)
-        adoptions.append(
-            {
-                "date": datetime.now(UTC).date().isoformat(),
-                "commit": commit(),
-                "variant": variant,
-                "method": method,
-                "replications": count,
-                "run_again": len(cells),
-                "largest_difference": worst,
-            }
-        )
+        adoptions[variant, method] = {  # the last one alone, so that the file does not grow
+            "date": datetime.now(UTC).date().isoformat(),
+            "commit": commit(),
+            "variant": variant,
+            "method": method,
+            "replications": count,
+            "run_again": len(cells),
+            "largest_difference": worst,
+        }
+        adopted = True
         yield f"{name} is adopted: {len(cells)} of {count} replications run again, equal"
-    if len(adoptions) > len(index.adoptions):
+    if adopted:
         data = {**index.data, **request.coverage.data_used(study)}
-        write_evidence(evidence.folder, study.name, rows, data, adoptions)
+        write_evidence(evidence.folder, study.name, rows, data, adoptions.values())
 
 
 @cache
