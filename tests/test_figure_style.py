@@ -203,7 +203,7 @@ def test_given_axes_are_drawn_on_and_must_be_one_per_client(problem):
         plot.clusters(xs, labels, axes=own[0])
     with pytest.raises(DataError, match="one label per point"):
         plot.clusters(xs, labels[::-1])
-    with pytest.raises(DataError, match="some labels are NaN"):
+    with pytest.raises(DataError, match="labels are missing"):
         plot.clusters(xs, [np.where(own > 0, own, np.nan) for own in labels])
     with pytest.raises(DataError, match="client 'x' is not among"):
         plot.clusters(xs, labels, contaminated=["x"])
