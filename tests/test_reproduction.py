@@ -76,8 +76,11 @@ def test_every_link_leads_to_a_file_and_figures_are_there_once(folder):
     assert not list(folder.rglob("*.html"))
     alone = [folder / "README.md", folder / "claims.md"]
     for page in [*alone, *folder.glob("tables/*.md"), *folder.glob("figures/*.md")]:
-        for address in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
-            if not address.startswith("../evidence"):  # a page of the documentation
+        text = page.read_text(encoding="utf-8")
+        for address in re.findall(r"\]\(([^)]+)\)", text):
+            if address == "#claims-of-the-paper":
+                assert "\n## Claims of the paper\n" in text, page.name
+            elif not address.startswith("../evidence"):  # a page of the documentation
                 assert (page.parent / address).is_file(), f"{page.name}: {address}"
 
 
@@ -122,7 +125,8 @@ def test_a_table_s_page_in_markdown_has_what_belongs_to_it(folder):
 def test_a_table_that_is_not_judged_has_no_line_of_counts(folder):
     page = (folder / "tables" / "fedgrem_table6.md").read_text(encoding="utf-8")
     assert page.startswith(
-        "# FedGrEM, Table 6\n\n**Run times are noted and not judged.**\n\nThe table as a file: "
+        "# FedGrEM, Table 6\n\n**Run times are noted and not judged.**\n\n"
+        "[Claims](#claims-of-the-paper): 4 not testable.\n\nThe table as a file: "
     )
 
 
