@@ -178,24 +178,6 @@ def test_the_variant_that_counts_is_shown_first():
     assert all(first == variant for first, variant in counted if variant)
 
 
-def test_a_variant_is_explained_where_it_is_shown_and_not_below_all():
-    given = of_page(**frames())
-    tables = [table for page in pages_of(given) for table in page.tables]
-    for view in table_views(tables, given, judge_numbers(given.cells)):
-        known = next(t["variants"] for t in tables if t["title"] == view["title"])
-        for variant in view["variants"]:
-            assert variant["what"] in ("", *known.values())
-            assert not any(note.startswith(f"Variant {variant['name']}") for note in view["notes"])
-
-
-def test_a_table_s_page_in_markdown_leads_to_its_claims(tmp_path):
-    given = context(tmp_path)
-    page = next(page for page in pages_of(given) if page.name == "fedgrem_table1")
-    text = table_page(page, page.tables[0], given, "")
-    assert "\n## Claims of the paper\n" in text
-    assert "\n[Claims](#claims-of-the-paper): " in text.partition("The table as a file")[0]
-
-
 def test_a_claim_about_several_tables_stands_with_each_and_unclear_answers_count():
     given = of_page(**frames())
     page = next(page for page in pages_of(given) if page.name == "fedgrem_table1")

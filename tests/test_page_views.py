@@ -7,9 +7,9 @@ import pytest
 
 from fedmix.cells.calibration import SCORED
 from fedmix.cells.claims import SOURCES
-from fedmix.cells.verdicts import COUNTED
+from fedmix.cells.verdicts import COUNTED, judge_numbers
 from fedmix.views.captions import in_words
-from fedmix.views.page.contents import Page, PageContext
+from fedmix.views.page.contents import Page, PageContext, pages_of
 from fedmix.views.page.views import (
     about,
     anchor,
@@ -21,6 +21,7 @@ from fedmix.views.page.views import (
     table_views,
     variant_counts,
 )
+from made_up_page import frames, of_page
 from synthetic_cells import frame, item
 
 
@@ -171,3 +172,13 @@ def test_cells_that_differ_in_a_sign_alone_have_anchors_of_their_own():
     cell = frame([{}]).iloc[0].to_dict()
     settings = ("shift 1", "shift -1", "init k-means", "init k-means++", "é", "ü")
     assert len({anchor({**cell, "setting": name}) for name in settings}) == len(settings)
+
+
+def test_a_variant_is_explained_where_it_is_shown_and_not_below_all():
+    given = of_page(**frames())
+    tables = [table for page in pages_of(given) for table in page.tables]
+    for view in table_views(tables, given, judge_numbers(given.cells)):
+        known = next(t["variants"] for t in tables if t["title"] == view["title"])
+        for variant in view["variants"]:
+            assert variant["what"] in ("", *known.values())
+            assert not any(note.startswith(f"Variant {variant['name']}") for note in view["notes"])

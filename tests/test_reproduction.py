@@ -130,6 +130,12 @@ def test_a_table_that_is_not_judged_has_no_line_of_counts(folder):
     )
 
 
+def test_a_table_s_page_leads_to_its_claims(folder):
+    text = (folder / "tables" / "fedgrem_table1.md").read_text(encoding="utf-8")
+    assert "\n## Claims of the paper\n" in text
+    assert "\n[Claims](#claims-of-the-paper): " in text.partition("The table as a file")[0]
+
+
 def test_a_table_s_page_has_the_values_of_the_protocol_that_the_search_chose(run, tmp_path):
     context, tables, timings = run
     [path] = [path for path in tables if path.stem == "fedgrem_table1"]

@@ -199,7 +199,7 @@ def write_evidence(
 
 
 def write_index(folder: Path, study: str, rows: pd.DataFrame) -> None:
-    """Write the index of a study's file; a killed :func:`write_evidence` may have left it out."""
+    """Write the index of a study's file."""
     fits: dict[str, dict[str, list]] = {}
     for (setting, method, key), own in rows.groupby(["setting", "method", "key"]):
         held = [key, _ranges(own["replication"].unique())]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from math import inf, isfinite
@@ -207,8 +207,7 @@ def _adopt_study(
     cells = [cell for own in drawn.values() for cell in own]
     differences = run_again(study, workdir, rows, cells, request.coverage.limit)
     index = evidence.index(study.name)
-    adoptions = {(record["variant"], record["method"]): record for record in index.adoptions}
-    adopted = False
+    adopted: dict[tuple[str, str], Mapping[str, Any]] = {}
     for (variant, method), cells in drawn.items():
         worst = max(differences[cell] for cell in cells)
         name = f"{study.name}, {variant}: {method}"
@@ -222,7 +221,7 @@ def _adopt_study(
         rows.loc[own, "key"] = rows.loc[own, "setting"].map(keys)
         count = len(rows[own].drop_duplicates(FIT))
         rows.loc[own, "made"] = rows.loc[own, "made"].map(_checked)
-        adoptions[variant, method] = {  # the last one alone, so that the file does not grow
+        adopted[variant, method] = {
             "date": datetime.now(UTC).date().isoformat(),
             "commit": commit(),
             "variant": variant,
@@ -231,11 +230,13 @@ def _adopt_study(
             "run_again": len(cells),
             "largest_difference": worst,
         }
-        adopted = True
         yield f"{name} is adopted: {len(cells)} of {count} replications run again, equal"
     if adopted:
         data = {**index.data, **request.coverage.data_used(study)}
-        write_evidence(evidence.folder, study.name, rows, data, adoptions.values())
+        earlier = {(record["variant"], record["method"]): record for record in index.adoptions}
+        # The last record of a pair alone, so that the file does not grow.
+        records = (earlier | adopted).values()
+        write_evidence(evidence.folder, study.name, rows, data, records)
 
 
 @cache

@@ -142,13 +142,13 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     The figures, claims and discrepancies of the page follow its first table.
     """
     lines = [f"# {without_html(table['title'])}", ""]
-    for row in _scores_of(table["name"], context):
+    scores = _scores_of(table["name"], context)
+    for row in scores:
         told = f"**{row['answer']}** {row['more']}".rstrip(), score_in_words(row)
         lines += [f"{sentence}\n" for sentence in told if sentence]
     counts = claim_counts(about(page, context.claims, "section"))
     if counts and table is page.tables[0] and page.is_published:
-        searched = any(row["variant"] == SEARCHED for row in _scores_of(table["name"], context))
-        apart = f" {_SEARCHED_APART}" if searched else ""
+        apart = f" {_SEARCHED_APART}" if any(row["variant"] == SEARCHED for row in scores) else ""
         lines += [f"[Claims](#claims-of-the-paper): {tally(counts)}.{apart}", ""]
     if page.is_published:
         files = ", ".join(f"[{suffix}]({table['name']}.{suffix})" for suffix in ("csv", "tex"))
