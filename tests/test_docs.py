@@ -76,7 +76,7 @@ def test_links_between_pages_lead_somewhere():
 
 def test_the_contract_s_sentences_are_its_tests():
     page = (DOCS / "adding_a_method.md").read_text(encoding="utf-8")
-    section = page.partition("## What it must keep")[2].partition("\nClass variables")[0]
+    section = page.partition("## What a method must do")[2].partition("\nClass variables")[0]
     told = re.findall(r"^- (.*)$", section, re.M)
     text = "\n".join(p.read_text() for p in sorted((ROOT / "tests/contract").glob("test_*.py")))
     tests = re.findall(r"^def test_(\w+)", text, re.M)
