@@ -60,7 +60,7 @@ def test_printed_numbers_are_hollow_marks_in_the_unit_shown(builder, tmp_path):
     assert all(list(value[builder](line)) == [12.5] for line in hollow)
     told = item(builder=builder, options=options)
     build_figure(told, cells.assign(item=told["name"]), [tmp_path / "f.svg", tmp_path / "f.md"])
-    assert "Hollow marks are the printed numbers." in (tmp_path / "f.md").read_text()
+    assert "Hollow marks are the published values." in (tmp_path / "f.md").read_text()
 
 
 def test_x_may_name_a_metric_of_the_same_runs():

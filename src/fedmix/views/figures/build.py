@@ -55,7 +55,7 @@ def caption(item: Mapping[str, Any], cells: pd.DataFrame) -> str:
     return captions.sentences(
         captions.stand_in(cells, item["datasets"]),
         item["caption"],
-        "Hollow marks are the printed numbers." if cells["printed_mean"].notna().any() else "",
+        "Hollow marks are the published values." if cells["printed_mean"].notna().any() else "",
         captions.replications(cells, item["preset"], "in most cells"),
         *captions.variants_explained(cells, item["variants"]),
         captions.left_out(item["left_out"]),
