@@ -313,7 +313,7 @@ def test_what_is_true_agrees_and_what_is_false_differs(found):
     assert claims.loc["true: A is lowest", "holds"] == 1
     assert claims.loc["false: D is below A", "reversed"] == 1
     assert claims.loc["false in one setting: D is below E", "mixed"] == 1
-    assert claims.loc["false by nothing: B is below C", "holds"] == 0
+    assert claims.loc["false, equal means: B is below C", "holds"] == 0
 
 
 @pytest.mark.slow

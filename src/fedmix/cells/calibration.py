@@ -152,7 +152,7 @@ CLAIMS: Mapping[str, dict[str, Any]] = {
     "true: A is lowest": _asked("ordered", "A", direction="below", than="all"),
     "true: B and C are similar": _asked("similar", "B", to="C", tolerance=0.1),
     "false in one setting: D is below E": _asked("ordered", "D", direction="below", than="E"),
-    "false by nothing: B is below C": _asked("ordered", "B", direction="below", than="C"),
+    "false, equal means: B is below C": _asked("ordered", "B", direction="below", than="C"),
     "false: D is below A": _asked("ordered", "D", direction="below", than="A"),
     # The tolerance is a share of B's mean.
     "false: A differs from B by no more than .1": _asked(

@@ -24,7 +24,7 @@ made-up results whose truth is known. A made-up paper has one table, with five m
 settings. Its values are drawn, rounded and "published". Our replications are drawn again: exactly
 as published, or with a known error. They pass through the same code as real results, up to the
 verdicts. The claims are tested where our replications are drawn exactly as published. We know which
-of them are true. A claim is false by nothing if its two methods have the same mean.
+of them are true. One is false because its two methods have equal means.
 """
 
 
