@@ -1,7 +1,7 @@
 """Commands besides Snakemake's.
 
-They check the configuration, start a method, a data set or a paper, forecast a run, show its state,
-and explain its numbers.
+They check the configuration, write files to start a method, a data set or a paper from, forecast a
+run, show its state, and explain its numbers.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     explain = add(
         "explain",
         _explanations,
-        "show where a table's number comes from, in every variant, or what was found of a claim",
+        "show where a table's number comes from, in every variant, or what was found about a claim",
     )
     explain.add_argument("item", help="a table, e.g. fedgrem_table1, or the id of a claim")
     explain.add_argument("row", nargs="?", help="as in the table, e.g. '0 %%'")
