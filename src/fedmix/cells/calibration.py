@@ -40,7 +40,7 @@ from fedmix.cells.verdicts import (
 )
 
 #: Simulated replications of every published value.
-DRAWN = 500
+DRAWN = 5000
 #: What a simulated replication can score.
 SCORED = tuple(name for name in RULES if name not in (STAND_IN, NOT_JUDGED, NOT_RUN))
 PAPER, STUDY, VARIANT = "known", "known_truths", "as_coded"
