@@ -11,8 +11,7 @@ import pytest
 
 from fake_openml import Answer, FakeServer
 from fedmix.data import DatasetEntry, SourceFile, content_sha256, fetch, load
-from fedmix.data.download import Downloads
-from fedmix.data.openml_source import SERVER_VARIABLE, fetch_table
+from fedmix.data.download import SERVER_VARIABLE, Downloads, fetch_table
 from fedmix.errors import DownloadError
 
 CSV = b"a,b,y\n1,2.5,u\n3,4.5,v\n5,6.5,v\n"

@@ -18,8 +18,7 @@ from fedmix.data.dataset import (
     save_dataset,
     to_dataset,
 )
-from fedmix.data.download import Downloads
-from fedmix.data.openml_source import fetch_table
+from fedmix.data.download import Downloads, fetch_table
 from fedmix.data.readers import read
 from fedmix.data.registry import DatasetEntry, Source, SourceFile, mirror_folder
 from fedmix.errors import ConfigurationError, DataError, DownloadError, FedmixError
