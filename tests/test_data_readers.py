@@ -217,8 +217,6 @@ def test_na_is_a_class_like_any_other(tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"label": "shape", "clients": "ward"}, "option 'clients': no such .* mean 'client'"),
-        ({}, "option 'label' is required"),
         ({"label": "shpe"}, "option 'label': .*t.csv has no column 'shpe'. Did you mean 'shape'"),
         ({"label": "shape", "client": "wards"}, "option 'client': .* Did you mean 'ward'"),
         ({"label": "shape", "drop": ["wrd"]}, "option 'drop': .* Did you mean 'word' or 'ward'"),

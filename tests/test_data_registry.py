@@ -113,6 +113,13 @@ def test_unknown_reader_names_the_nearest(tmp_path):
         read(tmp_path, sources=[{"reader": "tabel"}])
 
 
+def test_unknown_and_missing_options_of_a_reader_are_errors(tmp_path):
+    with pytest.raises(
+        ConfigurationError, match=r"(?s)missing label.*'labl'\. Did you mean 'label'"
+    ):
+        read(tmp_path, sources=[{"reader": "table", "options": {"labl": "y"}}])
+
+
 def declared(union, field):
     """Return the models of a union by what a field of them may say."""
     models = get_args(get_args(union)[0])

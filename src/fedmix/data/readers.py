@@ -11,7 +11,6 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from fedmix.data.dataset import Raw
 from fedmix.data.tables import LARGEST_INTEGER, read_frames, read_table_file, require_names
-from fedmix.errors import ConfigurationError, DataError, nearest_names
+from fedmix.errors import ConfigurationError, DataError
 from fedmix.storage import read_arrays
 
 
@@ -128,15 +127,13 @@ READERS: dict[str, Callable[..., Raw]] = {
 
 
 def read(reader: str, paths: Sequence[Path], options: Mapping[str, Any]) -> Raw:
-    """Run a reader.
+    """Run a reader with options of :mod:`fedmix.data.registry`.
 
-    Raises ConfigurationError if the reader does not take an option, or if an option does not fit
-    the file, and DataError if the files cannot be read, if float64 cannot hold a feature, or if a
-    class is missing.
+    Raises ConfigurationError if an option does not fit the file, and DataError if the files cannot
+    be read, if float64 cannot hold a feature, or if a class is missing.
     """
     names = ", ".join(map(str, paths)) or "bundled data"
     try:
-        _check_options(reader, options)
         raw = READERS[reader](list(paths), **options)
         _check_values(raw, names)
         return raw
@@ -192,20 +189,6 @@ def check_same_digits(labels: NDArray, digits: NDArray, where: Path) -> None:
             f"{where}: row {row} is the digit {digits[row]}; the features' file has {labels[row]}. "
             "The rows of the two files must agree."
         )
-
-
-def _check_options(reader: str, options: Mapping[str, Any]) -> None:
-    """Raise ConfigurationError for an unknown option, or for a required one that is missing."""
-    _, *parameters = signature(READERS[reader]).parameters.values()
-    known = [parameter.name for parameter in parameters]
-    for name in options:
-        if name not in known:
-            raise ConfigurationError(
-                f"option {name!r}: no such option. {nearest_names(name, known)}"
-            )
-    for parameter in parameters:
-        if parameter.default is Parameter.empty and parameter.name not in options:
-            raise ConfigurationError(f"option {parameter.name!r} is required.")
 
 
 def _check_values(raw: Raw, where: str) -> None:
