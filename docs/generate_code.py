@@ -24,8 +24,7 @@ _API = {
         "fedmix.comparison",
         "fedmix.plot",
         "fedmix.plot.points",
-        "fedmix.plot.lines",
-        "fedmix.plot.rankings",
+        "fedmix.plot.scores",
     ],
     "Parts of the methods": [
         "fedmix.families",

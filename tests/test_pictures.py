@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from fedmix import plot
 from fedmix.errors import DataError
 from fedmix.plot.points import colors_of, principal_axes
-from fedmix.plot.rankings import groups
+from fedmix.plot.scores import groups
 from fedmix.plot.style import COLORS, looks_of
 
 

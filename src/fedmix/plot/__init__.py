@@ -5,8 +5,7 @@ their colours in all pictures; :func:`fedmix.plot.style.house_style` gives the s
 figures.
 """
 
-from fedmix.plot.lines import contamination, trajectories
 from fedmix.plot.points import clusters, weights
-from fedmix.plot.rankings import ranks
+from fedmix.plot.scores import contamination, ranks, trajectories
 
 __all__ = ["clusters", "contamination", "ranks", "trajectories", "weights"]

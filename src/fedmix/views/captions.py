@@ -13,7 +13,7 @@ import pandas as pd
 from fedmix.cells.condensed import contrasts, critical_difference, differences
 from fedmix.cells.verdicts import COMPARABLE, RULES, SOURCES, TEST_LEVEL, TEST_POWER
 from fedmix.errors import DataError
-from fedmix.plot.rankings import groups
+from fedmix.plot.scores import groups
 from fedmix.revision import commit
 from fedmix.views.marks import SIGNS, number_of
 from fedmix.views.tables.format import number

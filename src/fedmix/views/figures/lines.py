@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from fedmix.cells.evidence import quartiles_by_round
 from fedmix.errors import DataError
-from fedmix.plot.lines import line_by_round, line_with_band
+from fedmix.plot.scores import line_by_round, line_with_band
 from fedmix.plot.style import Looks
 from fedmix.views.captions import in_words
 from fedmix.views.figures.panels import (
