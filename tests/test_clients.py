@@ -103,8 +103,18 @@ def test_read_only_input_is_taken():
         ),
         ([[[np.inf]]], None, "Client 0"),
         ([[["a"]]], None, "Client 0: expected numbers"),
+        ([[[1.0, 2.0], [3.0]]], None, "Client 0: expected numbers"),
+        ([np.array([[None, 1]], dtype=object)], None, "Client 0"),
+        ([np.array([[1 + 2j, 1]])], None, "Client 0"),
         ([np.zeros((2, 1))], [[1.0]], "one response per point"),
         ([np.zeros((2, 1))], [[1.0, np.nan]], "responses hold NaN"),
+        ([np.zeros((2, 1))], [["a", "b"]], "response"),
+        ([np.zeros((2, 1))], [[1j, 2]], "response"),
+        (
+            [np.ones((2, 1)), np.ones((1, 1))],
+            [np.ones(2), [1e160]],
+            r"Client 1: responses hold numbers larger than 1e\+152",
+        ),
         ([np.zeros((2, 0))], None, "d >= 1"),
     ],
 )

@@ -273,31 +273,13 @@ def test_overflow_is_an_error():
         FedGEM(1, init=[[[1e200]]]).fit(clients)
 
 
-@pytest.mark.parametrize("kind", ["float32", "int", "read_only", "strided"])
-def test_any_kind_of_array_is_taken(kind):
-    base = np.round(separated_clients()[0].points * 4)
-    arrays = {
-        "float32": base.astype(np.float32),
-        "int": base.astype(int),
-        "read_only": base.copy(),
-        "strided": np.repeat(base, 2, axis=0)[::2],
-    }
-    arrays["read_only"].flags.writeable = False
-    clients = Clients.from_arrays(np.split(arrays[kind], 3))
-    expected = FedGEM(2, random_state=0).fit(Clients.from_arrays(np.split(base, 3)))
-    found = FedGEM(2, random_state=0).fit(clients)
-    np.testing.assert_array_equal(found.means_[0], expected.means_[0])
-
-
-def test_same_seed_same_result_and_init_is_not_changed():
+def test_init_is_not_changed():
     clients, held, _ = separated_clients()
     init = [np.ones((len(own), 2)) * np.arange(len(own))[:, None] for own in held]
     copies = [i.copy() for i in init]
     FedGEM([len(h) for h in held], init=init).fit(clients)
     for before, after in zip(copies, init, strict=True):
         np.testing.assert_array_equal(before, after)
-    first, second = (FedGEM(2, random_state=7).fit(clients) for _ in range(2))
-    np.testing.assert_array_equal(first.means_[0], second.means_[0])
 
 
 def test_learned_weights_follow_the_data():
