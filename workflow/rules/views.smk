@@ -43,10 +43,10 @@ rule make_figure:
     conda:
         "../../environment.yml"
     params:
-        item=item_parameters,
-        code=lambda wildcards: code_hash("make_figure"),
+        figures=lambda wildcards: figures_parameters([wildcards.item]),
+        code=lambda wildcards: code_hash("draw_figures"),
     script:
-        "../scripts/make_figure.py"
+        "../scripts/draw_figures.py"
 
 
 # Pages show these. One job draws them all, because most of a figure's time is the start of its job.
