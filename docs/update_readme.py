@@ -89,7 +89,7 @@ def summary(scores: dict[str, dict[str, int]]) -> str:
     if not scores:
         return "\n".join(lines)
     lines += ["", "![Verdicts on the published values](docs/scorecard.svg)", ""]
-    lines += [_DETAILS, *tables(), "", "</details>", "", f"<!-- {_stamp()} -->"]
+    lines += [_DETAILS, *tables(scores), "", "</details>", "", f"<!-- {_stamp()} -->"]
     return "\n".join(lines)
 
 
@@ -166,12 +166,10 @@ def _stamp() -> str:
     return (KEPT / "README.md").read_text(encoding="utf-8").splitlines()[-1]
 
 
-def tables() -> list[str]:
+def tables(scores: dict[str, dict[str, int]]) -> list[str]:
     """Return one row per published table, with a link to its page if it has one."""
     items, claims = read_items(FOLDERS), rows_of(KEPT / "claims.csv")
-    verdicts = dict.fromkeys(
-        v for own in read_scorecard().values() for v in _of_kind(own, "claims")
-    )
+    verdicts = dict.fromkeys(v for own in scores.values() for v in _of_kind(own, "claims"))
     lines = ["| published table | answer | published values | claims |", "|---|---|---|---|"]
     for row in rows_of(KEPT / "scores.csv"):
         title = items[row["item"]].title
