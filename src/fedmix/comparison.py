@@ -155,7 +155,9 @@ class Comparison:
             "options": {"rows": "method", "names": _NAMES},
             "preset": "",
             "direction": "highest",
-            **{"variants": {}, "datasets": {}, "left_out": {}},
+            "variants": {},
+            "datasets": {},
+            "left_out": {},
         }
         return to_html(item, self._shown(), "table_part.html")
 

@@ -107,12 +107,10 @@ class Document:
 
     def has(self, *keys: Any) -> bool:
         """Return whether the document has a value under some keys."""
-        node = self.content
-        for key in keys:
-            try:
-                node = node[key]
-            except (KeyError, IndexError, TypeError):
-                return False
+        try:
+            reduce(getitem, keys, self.content)
+        except (KeyError, IndexError, TypeError):
+            return False
         return True
 
     def place(self, *keys: Any) -> Place:
@@ -121,10 +119,8 @@ class Document:
 
     def part(self, *keys: Any) -> Document:
         """Return the part of the document under some keys."""
-        content = self.content
-        for key in keys:
-            content = content[key]
-        return Document(content, tuple(_below(find, keys) for find in self.finders))
+        finders = tuple(_below(find, keys) for find in self.finders)
+        return Document(reduce(getitem, keys, self.content), finders)
 
     def under(self, change: Document) -> Document:
         """Return the document updated by another one (see :func:`merged`)."""

@@ -162,11 +162,10 @@ def _local_files(source: Source, folders: Sequence[Path]) -> list[Path] | None:
 
 
 def _read_local(entry: DatasetEntry, source: Source, paths: Sequence[Path]) -> Dataset:
-    names = [str(path) for path in paths]
     try:
-        for file, path, name in zip(source.files, paths, names, strict=True):
-            _check_sum(file, path, name)
-        where = ", ".join(names) or f"{source.reader} (bundled or generated)"
+        for file, path in zip(source.files, paths, strict=True):
+            _check_sum(file, path, str(path))
+        where = ", ".join(map(str, paths)) or f"{source.reader} (bundled or generated)"
         return to_dataset(entry, _read(entry, source, paths), where)
     except DataError as error:
         if not paths:
