@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from fedmix import Clients, compare, comparison, comparison_methods, methods
+from fedmix import Clients, compare, comparison, methods
 from fedmix.comparison_methods import chosen_methods, with_start
 from fedmix.errors import ConfigurationError, DataError
 from fedmix.methods import capabilities
@@ -149,14 +149,14 @@ def test_a_choice_of_the_comparison_is_not_warned_of_in_each_replication(problem
     ],
 )
 def test_only_an_own_number_of_components_needs_the_default_start(method, n, started):
-    given = with_start(comparison_methods._method_of(method), n)
+    given = with_start(*chosen_methods(method), n)
     assert ("init" in given.parameters) == started
 
 
 def test_only_values_that_differ_from_the_defaults_are_an_estimator_s_own():
-    assert comparison_methods._method_of(methods.FedEM()).parameters == {}
-    assert comparison_methods._method_of(methods.FedEM(random_state=False)).parameters
-    assert comparison_methods._method_of(methods.FedEM(init=np.zeros(2))).parameters
+    given = [methods.FedEM(), methods.FedEM(random_state=False), methods.FedEM(init=np.zeros(2))]
+    changed = [list(method.parameters) for one in given for method in chosen_methods(one)]
+    assert changed == [[], ["random_state"], ["init"]]
 
 
 def test_all_adds_the_methods_that_are_not_named():

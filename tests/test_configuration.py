@@ -9,7 +9,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from configured_studies import CONFIG, STUDY, edit, options
-from fedmix.configuration import raise_all, read_document, read_yaml, validate
+from fedmix.configuration import read_document, read_yaml, validate
 from fedmix.data import read_registry
 from fedmix.declarations import PATTERNS, Declared, Named
 from fedmix.errors import ConfigurationError
@@ -146,10 +146,6 @@ def test_a_place_is_found_through_anchors_merges_and_another_file(tmp_path):
     assert str(base.place("b", "y", 1)) == "config/study.yaml:6: b.y.1"
     assert str(base.part("b").place("y")) == "config/study.yaml:5: b.y"
     assert str(base.place("b", "missing")) == "config/study.yaml:3: b"
-
-
-def test_no_error_raises_nothing():
-    raise_all([])
 
 
 def setting(**changes):

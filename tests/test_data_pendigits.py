@@ -1,10 +1,9 @@
 """The pen digits' writers are those of the UNIPEN originals, in the order of the features."""
 
-import numpy as np
 import pytest
 
 from fedmix.data import DatasetEntry, fetch, load
-from fedmix.data.readers import check_same_digits, parse_comments, read, read_writers
+from fedmix.data.readers import parse_comments, read, read_writers
 from fedmix.errors import DataError
 
 # Made up, in the originals' layout: two digits of writers 2 and 1, pen strokes between them.
@@ -24,15 +23,10 @@ UNIPEN = """.VERSION 1.0
 """
 
 
-def test_comments_give_digit_and_writer_in_order():
-    digits, writers = parse_comments(UNIPEN)
+def test_other_comments_are_not_taken_for_digits():
+    digits, writers = parse_comments(".COMMENT written by hand 1 2\n" + UNIPEN)
     assert digits.tolist() == [8, 3]
     assert writers.tolist() == [2, 1]
-
-
-def test_other_comments_are_not_taken_for_digits():
-    digits, _ = parse_comments(".COMMENT written by hand 1 2\n" + UNIPEN)
-    assert digits.tolist() == [8, 3]
 
 
 def test_file_without_comments_is_an_error(tmp_path):
@@ -40,13 +34,6 @@ def test_file_without_comments_is_an_error(tmp_path):
     path.write_text(".PEN_DOWN\n1 2\n")
     with pytest.raises(DataError, match=r"pendigits-orig\.tra: There is no line"):
         read_writers([path])
-
-
-def test_writers_of_the_second_file_are_other_people(tmp_path):
-    for name in ("tra", "tes"):
-        (tmp_path / name).write_text(UNIPEN)
-    _, writers = read_writers([tmp_path / "tra", tmp_path / "tes"])
-    assert writers.tolist() == [1, 0, 3, 2]
 
 
 def test_writers_of_the_second_file_follow_the_largest_number_of_the_first(tmp_path):
@@ -77,13 +64,6 @@ def test_originals_must_have_the_digits_of_the_features(tmp_path):
     paths = [tmp_path / name for name in ("tra", "tes", "orig.tra", "orig.tes")]
     with pytest.raises(DataError, match=r"orig\.tra has 4 digits; expected 2"):
         read("pendigits_originals", paths, {})
-
-
-def test_rows_that_disagree_are_an_error():
-    with pytest.raises(DataError, match="row 1 is the digit 3; the features' file has 4"):
-        check_same_digits(np.array([8, 4]), np.array([8, 3]), "orig")
-    with pytest.raises(DataError, match="has 1 digits; expected 2"):
-        check_same_digits(np.array([8, 4]), np.array([8]), "orig")
 
 
 def test_original_files_make_a_data_set_with_groups(tmp_path):

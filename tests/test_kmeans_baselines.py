@@ -266,15 +266,17 @@ def test_awasthi_sheffet_ends_where_lloyds_algorithm_stands_still():
     np.testing.assert_array_equal(lloyd_step(points, found), found)
 
 
-@pytest.mark.parametrize("name", ["local", "labelling"])
-def test_unknown_rules_are_refused(name):
-    with pytest.raises(ConfigurationError, match=name):
-        KFED(2, **{name: "other"}).fit(Clients.from_arrays([np.zeros((3, 1))]))
-
-
-def test_unknown_seeding_is_refused():
-    with pytest.raises(ConfigurationError, match="farthest-mean"):
-        KFED(2, seeding="farthest-men").fit(Clients.from_arrays([np.zeros((3, 1))]))
+@pytest.mark.parametrize(
+    ("name", "rule", "says"),
+    [
+        ("local", "other", "local"),
+        ("labelling", "other", "labelling"),
+        ("seeding", "farthest-men", "farthest-mean"),
+    ],
+)
+def test_unknown_rules_are_refused(name, rule, says):
+    with pytest.raises(ConfigurationError, match=says):
+        KFED(2, **{name: rule}).fit(Clients.from_arrays([np.zeros((3, 1))]))
 
 
 def test_memberships_follow_the_formula_and_add_up_to_one():

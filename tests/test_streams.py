@@ -9,12 +9,6 @@ from fedmix.errors import DivergenceError
 from fedmix.streams import Streams, generator_of, seed_of
 
 
-def test_equal_keys_give_equal_streams():
-    first = Streams("study", "setting", 3).generator("data").random(5)
-    second = Streams("study", "setting", 3).generator("data").random(5)
-    assert first.tolist() == second.tolist()
-
-
 def test_any_part_of_the_key_changes_the_stream():
     keys = [
         ("a", "b", 0, "data"),
