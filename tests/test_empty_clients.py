@@ -34,16 +34,11 @@ def responses():
 
 
 @pytest.mark.parametrize("name", SAME_FIT)
-def test_labels_of_the_others_are_the_same(name):
+def test_labels_of_the_others_and_messages_are_the_same(name):
     without, fitted = pair(build(name, "gaussian"))
     assert len(fitted.labels_) == 5 + N_EMPTY
     for own, same in zip(without.labels_, fitted.labels_[:5], strict=True):
         assert_array_equal(own, same)
-
-
-@pytest.mark.parametrize("name", SAME_FIT)
-def test_they_neither_send_nor_receive(name):
-    without, fitted = pair(build(name, "gaussian"))
     assert fitted.communication_ == without.communication_
 
 
