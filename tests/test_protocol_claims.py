@@ -21,7 +21,7 @@ from fedmix.cells.unreported import (
     specification_curves,
 )
 from fedmix.errors import DataError
-from fedmix.views.figures.specification import claims_figure, draw_claims
+from fedmix.views.figures.protocols import claims_figure, draw_claims
 from synthetic_results import PUBLISHED, cells, results_and_timings, shipped_items
 
 pytestmark = pytest.mark.slow

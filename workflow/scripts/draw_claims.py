@@ -4,7 +4,7 @@ from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
     from fedmix.cells.unreported import read_curves
-    from fedmix.views.figures.specification import draw_claims
+    from fedmix.views.figures.protocols import draw_claims
 
     params = snakemake.params
     curves = read_curves(snakemake.input[0])
