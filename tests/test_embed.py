@@ -176,7 +176,7 @@ def test_a_frozen_embedding_must_be_what_was_promised(features, frozen, tmp_path
 @pytest.mark.parametrize("q", [1, 2, 5])
 @pytest.mark.parametrize("n_classes", [1, 12, 30])
 def test_the_figure_shows_two_axes_and_all_classes(features, q, n_classes):
-    from fedmix.views.figures.embedding import embedding_figure
+    from fedmix.plot.points import embedding_figure
 
     labels = np.arange(60) % n_classes
     figure = embedding_figure(features[:, :q], labels, title="Noise")
@@ -187,7 +187,7 @@ def test_the_figure_shows_two_axes_and_all_classes(features, q, n_classes):
 
 
 def test_the_figure_draws_the_same_part_of_many_points_and_names_all_classes():
-    from fedmix.views.figures.embedding import embedding_figure
+    from fedmix.plot.points import embedding_figure
 
     points = np.random.default_rng(0).normal(size=(4_100, 2))
     labels = np.r_[0, np.ones(4_099, dtype=int)]  # the first class can be left out
@@ -200,7 +200,7 @@ def test_the_figure_draws_the_same_part_of_many_points_and_names_all_classes():
 
 @pytest.mark.parametrize(("shape", "n_labels"), [((60, 5), 59), ((60,), 60)])
 def test_the_figure_rejects_labels_that_do_not_match(shape, n_labels):
-    from fedmix.views.figures.embedding import embedding_figure
+    from fedmix.plot.points import embedding_figure
 
     with pytest.raises(DataError, match="expected"):
         embedding_figure(np.zeros(shape), np.zeros(n_labels))

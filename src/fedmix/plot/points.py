@@ -1,4 +1,4 @@
-"""The clients: their points in the plane of two principal axes, and their mixing weights."""
+"""Points in the plane of two principal axes, and the clients' mixing weights."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from fedmix.clients import ClientsLike, as_clients
 from fedmix.errors import DataError
 from fedmix.inputs import has_bool, point_labels
-from fedmix.plot.style import COLORS, drawing_on, style_for
+from fedmix.plot.style import COLORS, MANY, drawing_on, style_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
 
 _COLUMNS = 4  # of small multiples
 _MARGIN = 0.1  # of the range of the good clients' points
 _TITLE = 24  # characters in a line of a client's title
+_MAX_POINTS = 4_000  # more points of an embedding than this only hide each other
 
 
 def clusters(
@@ -150,6 +152,39 @@ def weights(model: Any, axis: Axes | None = None) -> Axes:
         columns = math.ceil(n_clusters / (len(names) + 4))  # no higher than the figure
         axis.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns)
     return axis
+
+
+def embedding_figure(embedding: NDArray, labels: NDArray, title: str = "") -> Figure:
+    """Draw the first two principal axes of an embedding (n, q), coloured by class.
+
+    Of more than 4,000 points, a random subset is drawn. Points are pixels even in a vector file.
+    Call it within ``house_style``. Labels that do not match the embedding are an error.
+    """
+    from matplotlib.figure import Figure
+
+    embedding, labels = np.asarray(embedding, dtype=float), np.asarray(labels)
+    if embedding.ndim != 2 or labels.shape != embedding.shape[:1]:
+        raise DataError(
+            f"embedding of shape {embedding.shape} with labels of shape {labels.shape}: "
+            "expected (n, q) and (n,)."
+        )
+    axes_names, centre, directions = principal_axes(embedding)
+    positions = (embedding - centre) @ directions
+    classes, numbers = np.unique(labels, return_inverse=True)
+    colors = colors_of(len(classes))
+    shown = np.random.default_rng(0).permutation(len(labels))[:_MAX_POINTS]
+    figure = Figure(figsize=(5.6, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    # Plain colours with hard edges take a quarter of the bytes.
+    look = {"c": colors[numbers[shown]], "s": 3, "linewidths": 0, "antialiased": False, **MANY}
+    axes.scatter(*positions[shown].T, **look)
+    for place, label in enumerate(classes):
+        axes.scatter([], [], s=24, color=colors[place], label=str(label))
+    columns = -(-len(classes) // 24)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns, handletextpad=0.2)
+    axes.set(xlabel=axes_names[0], ylabel=axes_names[1], aspect="equal", title=title)
+    axes.grid(False)
+    return figure
 
 
 def principal_axes(points: FloatArray) -> tuple[list[str], FloatArray, FloatArray]:
