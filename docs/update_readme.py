@@ -16,7 +16,7 @@ from fedmix.cells.printed import rows_of
 from fedmix.cells.verdicts import COUNTED, SAYS_LITTLE
 from fedmix.views.captions import in_words as variant_in_words
 from fedmix.views.captions import joined
-from fedmix.views.marks import COLORS, tally
+from fedmix.views.format import COLORS, tally
 from fedmix.views.page.contents import items_named
 
 ROOT = Path(__file__).parents[1]

@@ -5,8 +5,8 @@ import pytest
 
 from fedmix.cells.condensed import Contrast, contrasts
 from fedmix.views.captions import best_explained, leaderboard, origin, power, replications, stand_in
+from fedmix.views.format import to_markdown
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
-from fedmix.views.tables.format import to_markdown
 from fedmix.views.tables.layout import lay_out, lay_out_condensed
 from synthetic_cells import frame, item
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedmix.cells import verdicts
-from fedmix.views.marks import SIGNS
+from fedmix.views.format import SIGNS
 from fedmix.views.tables.build import build_table
 from fedmix.views.tables.latex import escape_latex
 from synthetic_cells import frame, item

@@ -13,7 +13,7 @@ from fedmix.cells.scorecard import counts, score_tables, scorecard
 from fedmix.cells.verdicts import COUNTED, SEARCHED
 from fedmix.pipeline.judged import explain_kept
 from fedmix.pipeline.status import summary_lines
-from fedmix.views.marks import SIGNS, tally
+from fedmix.views.format import SIGNS, tally
 from fedmix.views.page import PageContext, build_pages
 from fedmix.views.page.views import score_views
 from fedmix.views.tables.build import build_table

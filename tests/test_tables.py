@@ -11,9 +11,20 @@ from fedmix.cells.claims import CLAIM_VERDICTS
 from fedmix.cells.verdicts import COUNTED, NOT_JUDGED, VERDICTS
 from fedmix.errors import DataError
 from fedmix.views.captions import best_explained, failures, leaderboard, origin, stand_in
-from fedmix.views.marks import COLORS, MARKS, SIGNS, as_verb, number_of, tally
+from fedmix.views.format import (
+    COLORS,
+    MARKS,
+    SIGNS,
+    as_verb,
+    number,
+    number_of,
+    seconds,
+    signed,
+    tally,
+    to_markdown,
+    with_spread,
+)
 from fedmix.views.tables.build import as_text, blocks_of, build_table, caption, notes
-from fedmix.views.tables.format import number, seconds, signed, to_markdown, with_spread
 from fedmix.views.tables.layout import lay_out
 from synthetic_cells import frame, item
 

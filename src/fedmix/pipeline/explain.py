@@ -34,7 +34,7 @@ from fedmix.pipeline.plan import PlannedMethod, Setting, Study, setting_folder
 from fedmix.pipeline.provenance import ROOT, source_files
 from fedmix.pipeline.request import Part, Request, named
 from fedmix.storage import sha256_of
-from fedmix.views.marks import number_of
+from fedmix.views.format import number_of
 
 
 class Explainer:

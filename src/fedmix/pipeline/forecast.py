@@ -17,7 +17,7 @@ from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor
 from fedmix.storage import read_table, stacked
-from fedmix.views.marks import number_of
+from fedmix.views.format import number_of
 
 if TYPE_CHECKING:
     import pandas as pd

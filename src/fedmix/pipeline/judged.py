@@ -20,7 +20,7 @@ from fedmix.cells.claims import reason_of
 from fedmix.cells.equivalence import margin_of
 from fedmix.cells.printed import rows_of
 from fedmix.errors import ConfigurationError, DataError, did_you_mean, nearest_names
-from fedmix.views.marks import number_of
+from fedmix.views.format import number_of
 from fedmix.views.tables.layout import named
 
 Cell = Mapping[str, Any]

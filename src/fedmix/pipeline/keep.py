@@ -43,7 +43,7 @@ from fedmix.pipeline.kept_embeddings import keep_embeddings
 from fedmix.pipeline.plan import Study, setting_folder
 from fedmix.pipeline.request import Request
 from fedmix.storage import atomic_path, concatenate, stacked
-from fedmix.views.marks import number_of
+from fedmix.views.format import number_of
 
 if TYPE_CHECKING:
     from rocrate.model.contextentity import ContextEntity

@@ -21,7 +21,7 @@ from fedmix.pipeline.coverage import Coverage
 from fedmix.pipeline.evidence import Evidence
 from fedmix.pipeline.plan import Setting, Study
 from fedmix.pipeline.precision import Precision
-from fedmix.views.marks import number_of
+from fedmix.views.format import number_of
 
 
 @dataclass(frozen=True)

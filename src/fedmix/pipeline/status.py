@@ -24,7 +24,7 @@ from fedmix.pipeline.forecast import seconds_lacking
 from fedmix.pipeline.plan import Setting, Study, timings_of
 from fedmix.pipeline.request import Part, Request
 from fedmix.storage import read_table
-from fedmix.views.marks import number_of, tally
+from fedmix.views.format import number_of, tally
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}(\.\w+)?")
 # The line of a traceback that names the error, without its module: the first one not indented.

@@ -14,7 +14,7 @@ from fedmix.cells.verdicts import DIFFERS
 from fedmix.plot.style import house_style
 from fedmix.storage import write_text
 from fedmix.views.figures.save import copy_light, save_figure
-from fedmix.views.tables.format import to_markdown
+from fedmix.views.format import to_markdown
 
 _ABOUT = """\
 # Calibration: the error rates of the verdicts

@@ -15,8 +15,7 @@ from fedmix.cells.verdicts import COMPARABLE, RULES, SOURCES, TEST_LEVEL, TEST_P
 from fedmix.errors import DataError
 from fedmix.plot.scores import groups
 from fedmix.revision import commit
-from fedmix.views.marks import SIGNS, number_of
-from fedmix.views.tables.format import number
+from fedmix.views.format import SIGNS, number, number_of
 
 _THREE_DIGITS = 99.5  # from here on, two digits would be written with an exponent
 

@@ -19,7 +19,7 @@ from fedmix.cells.condensed import critical_difference, data_of, mean_ranks
 from fedmix.cells.measured import LOWEST_FIRST
 from fedmix.cells.verdicts import COMPARABLE
 from fedmix.plot.style import COLORS, Looks
-from fedmix.views.tables.format import number
+from fedmix.views.format import number
 
 _COLUMNS = 4
 _PALE_FROM = 0.55  # position in the colour map from which the text is dark

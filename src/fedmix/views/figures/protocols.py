@@ -26,7 +26,7 @@ from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
 from fedmix.views.figures.panels import legend_below
 from fedmix.views.figures.save import save_figure
-from fedmix.views.marks import number_of
+from fedmix.views.format import number_of
 
 PALE = "#c9c9c9"
 #: Panels of claims in a row, and characters in a line of a claim.

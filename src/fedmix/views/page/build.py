@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from fedmix.cells.claims import CLAIM_RULES
 from fedmix.cells.verdicts import COUNTED, COUNTING_RULES, RULES, VERDICTS, judge_numbers
 from fedmix.storage import write_text
-from fedmix.views.marks import COLORS, SIGNS, as_verb, number_of
+from fedmix.views.format import COLORS, SIGNS, as_verb, number_of
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import (
     about,

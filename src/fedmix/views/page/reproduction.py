@@ -21,11 +21,10 @@ from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, names_of
 from fedmix.views.figures.save import copy_light
-from fedmix.views.marks import tally
+from fedmix.views.format import tally, to_markdown, without_html
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import about, claim_counts, score_in_words, share_told
 from fedmix.views.tables.build import as_text
-from fedmix.views.tables.format import to_markdown, without_html
 from fedmix.views.tables.layout import lay_out
 
 #: The largest size of the folder in bytes, because it is kept in the repository.

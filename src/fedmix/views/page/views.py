@@ -16,10 +16,9 @@ from fedmix.cells.equivalence import BORROWED
 from fedmix.cells.scorecard import scorecard
 from fedmix.cells.verdicts import CANNOT_DECIDE, COUNTED, UNDECIDED, VERDICTS, printed_cells
 from fedmix.views.captions import best_explained, failed_fits, in_words, sentences
-from fedmix.views.marks import number_of, tally
+from fedmix.views.format import is_missing, number_of, signed, tally
 from fedmix.views.page.contents import Page, PageContext, items_named
 from fedmix.views.tables.build import blocks_of, described, notes
-from fedmix.views.tables.format import is_missing, signed
 from fedmix.views.tables.layout import Block, Entry
 
 # The columns that identify a cell of a table, for its anchor and its explanation.

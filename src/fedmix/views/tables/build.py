@@ -13,7 +13,7 @@ from fedmix.cells.condensed import data_of, mean_ranks
 from fedmix.revision import commit
 from fedmix.storage import write_text
 from fedmix.views import captions
-from fedmix.views.tables.format import to_markdown
+from fedmix.views.format import to_markdown
 from fedmix.views.tables.latex import PACKAGES, to_latex
 from fedmix.views.tables.layout import LISTS, Block, Entry, Part, lay_out, lay_out_condensed, named
 

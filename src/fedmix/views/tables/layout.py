@@ -16,8 +16,7 @@ from fedmix.cells.measured import SECONDS
 from fedmix.cells.verdicts import SOURCES
 from fedmix.errors import DataError
 from fedmix.views.captions import usual_n
-from fedmix.views.marks import SIGNS
-from fedmix.views.tables.format import is_missing, number, seconds, with_spread
+from fedmix.views.format import SIGNS, is_missing, number, seconds, with_spread
 
 #: Columns with a list in each cell, which a CSV file cannot hold.
 LISTS = ("replications", "values")
