@@ -1,4 +1,4 @@
-"""Write figures as vector and pixel files, with equal bytes for equal figures."""
+"""Finish figures: one legend below all panels, and files with equal bytes for equal figures."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from matplotlib import rc_context, rcParams
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from scour import scour
 
@@ -32,6 +33,17 @@ _PLACE = re.compile(r' (?:x|y|d)="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")  # a hundredth of a point is kept
 _FONT = re.compile(r"font-family: (?P<family>[^;\"]*); ")
 _NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*\)"')
+
+
+def legend_below(figure: Figure) -> None:
+    """Draw one legend for all panels below them."""
+    found: dict[str, Artist] = {}
+    for axis in figure.axes:
+        handles, names = axis.get_legend_handles_labels()
+        found |= dict(zip(names, handles, strict=True))
+    figure.legend(
+        list(found.values()), list(found), loc="outside lower center", ncols=min(len(found), 4)
+    )
 
 
 def save_figure(
