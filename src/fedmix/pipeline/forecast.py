@@ -232,13 +232,9 @@ def _places(study: Study) -> pd.DataFrame:
 
 def _costs_in(tables: Iterable[pd.DataFrame], missing: str) -> pd.DataFrame:
     """Return the costs in timings; ``missing`` is the error if there are none."""
-    found = [_costs_of(timings) for timings in tables if len(timings)]
-    if not found:
+    timings = stacked(tables)
+    if timings.empty:
         raise DataError(missing)
-    return stacked(found)
-
-
-def _costs_of(timings: pd.DataFrame) -> pd.DataFrame:
     place = ["study", "dataset", "variant", "setting"]
     fits = steady(timings)[[*place, "method", "cpu_seconds"]]
     fits = fits.rename(columns={"cpu_seconds": "seconds"})
