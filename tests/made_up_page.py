@@ -8,7 +8,7 @@ from fedmix.cells.claims import evaluate_claims
 from fedmix.cells.discrepancies import measure_discrepancies
 from fedmix.cells.papers import read_claims, read_discrepancies, read_papers
 from fedmix.cells.scorecard import rank_agreement, score_tables
-from fedmix.views.page import PageContext
+from fedmix.views.page.contents import PageContext
 from synthetic_cells import laid_out
 from synthetic_results import ROOT, cells, results_and_timings, shipped_items
 

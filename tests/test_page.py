@@ -14,8 +14,8 @@ import pytest
 from fedmix.cells.frame import read_cells
 from fedmix.cells.verdicts import judge_numbers
 from fedmix.storage import read_table, write_table
-from fedmix.views.page import Figure, PageContext, Search, build_pages
-from fedmix.views.page.contents import pages_of
+from fedmix.views.page.build import build_pages
+from fedmix.views.page.contents import Figure, PageContext, Search, pages_of
 from fedmix.views.page.reproduction import front_page, table_page
 from fedmix.views.page.views import about, anchor, claim_views, table_views
 from made_up_page import PAPERS, frames, judged, of_page

@@ -9,13 +9,16 @@ from fedmix import __version__
 from fedmix.errors import DataError
 from fedmix.revision import LIBRARIES
 from fedmix.storage import write_records, write_table
-from fedmix.views.page import Figure, PageContext, Search, read_context
 from fedmix.views.page.contents import (
+    Figure,
+    PageContext,
+    Search,
     describe_run,
     items_named,
     light_image,
     names_of,
     pages_of,
+    read_context,
     read_description,
     translator,
     write_description,

@@ -14,7 +14,8 @@ from fedmix.cells.verdicts import COUNTED, SEARCHED
 from fedmix.pipeline.judged import explain_kept
 from fedmix.pipeline.status import summary_lines
 from fedmix.views.format import SIGNS, tally
-from fedmix.views.page import PageContext, build_pages
+from fedmix.views.page.build import build_pages
+from fedmix.views.page.contents import PageContext
 from fedmix.views.page.views import score_views
 from fedmix.views.tables.build import build_table
 from synthetic_cells import laid_out

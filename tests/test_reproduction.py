@@ -9,7 +9,8 @@ import pytest
 from fedmix.cells.claims import SOURCES
 from fedmix.errors import DataError
 from fedmix.pipeline.provenance import stamp_of
-from fedmix.views.page import Figure, Search, reproduction
+from fedmix.views.page import reproduction
+from fedmix.views.page.contents import Figure, Search
 from made_up_page import frames, of_page
 from synthetic_results import ROOT, cells
 

@@ -3,7 +3,8 @@
 from fedmix.pipeline.jobs import job
 
 with job(snakemake.log[0], snakemake.threads):
-    from fedmix.views.page import build_pages, read_context
+    from fedmix.views.page.build import build_pages
+    from fedmix.views.page.contents import read_context
 
     files = snakemake.input
     context = read_context(

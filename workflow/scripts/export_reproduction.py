@@ -6,7 +6,7 @@ with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
     from fedmix.storage import concatenate
-    from fedmix.views.page import read_context
+    from fedmix.views.page.contents import read_context
     from fedmix.views.page.reproduction import export_reproduction
 
     files = snakemake.input
