@@ -122,26 +122,21 @@ def optimize(
     protocol by this one then runs on all rows: on further replications, which rank it among those
     of other seeds, and on fresh ones, which judge it.
     """
-    trials, tried = [], []
-    tables = runner.benches
+    tables, found = runner.benches, []
     n_trials = space.search_of(tables).trials
     for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
-        for trial, own in _search(space, runner, printed, (seed, start), numbers.tolist()):
-            trials.append({**trial, "seed": seed, "start": start})
-            tried.append(own)
-    frame = pd.DataFrame(trials)
+        found += _search(space, runner, printed, (seed, start), numbers.tolist())
+    frame = pd.DataFrame([trial for trial, _ in found])
     few = frame[frame["complete"]].sort_values("objective", kind="stable")
     few = few.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
     few = few.drop_duplicates(list(space.choices))
     further = runner.run(few.to_dict("records"), space.cells(CONFIRMED, tables))
-    confirmed = {
-        protocol: objective(own, printed, space.claim)
-        for protocol, own in further.groupby("protocol")
-    }
+    by_protocol = further.groupby("protocol")
+    confirmed = by_protocol.apply(objective, printed, space.claim, include_groups=False)
     frame["confirmed"] = frame["protocol"].map(confirmed)
     best = frame.sort_values(["confirmed", "trial"]).head(1).to_dict("records")
     runs = {kind: runner.run(best, space.cells(kind, tables)) for kind in (COMPARED, JUDGED)}
-    runs = {TRIED: pd.concat([*tried, further])} | runs
+    runs = {TRIED: pd.concat([*(own for _, own in found), further])} | runs
     return frame, pd.concat(runs, names=["kind"]).reset_index("kind").reset_index(drop=True)
 
 
@@ -156,7 +151,6 @@ def _search(
     import optuna
 
     parts = parts_of(space, runner.benches)
-    varied = [name for part in parts for name in part]
     by_table = space.cells(TRIED, runner.benches)
     cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
     cells.sort(key=itemgetter(0))  # the same row of all tables, one after the other
@@ -166,7 +160,7 @@ def _search(
         number = numbers[len(found)]
         protocol = {"protocol": f"s{seeds[0]}.{number}"}
         for name, choice in space.choices.items():  # empty where no table depends on it
-            protocol[name] = _suggest(trial, choice) if name in varied else ""
+            protocol[name] = _suggest(trial, choice) if choice.concerns(*by_table) else ""
         runs = pd.DataFrame()
         for step, (_, table, cell) in enumerate(cells, start=1):
             runs = pd.concat([runs, runner.run([protocol], {table: [cell]})])
@@ -176,7 +170,7 @@ def _search(
                 break
         complete = step == len(cells)
         ended = {"trial": number, "objective": value, "complete": complete}
-        found.append(({**protocol, **ended}, runs))
+        found.append((protocol | ended | {"seed": seeds[0], "start": seeds[1]}, runs))
         if not complete:
             raise optuna.TrialPruned
         return value
@@ -184,7 +178,7 @@ def _search(
     study: optuna.Study | None = None
     for stage, own_numbers in enumerate(np.array_split(numbers, STAGES)):
         study = _study_of(
-            parts[stage % len(parts)] if study else varied,
+            parts[stage % len(parts)],
             study.best_trial if study else None,
             startup=ceil(STARTUP * len(own_numbers)),
             first=FIRST * len(runner.benches),

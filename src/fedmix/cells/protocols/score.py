@@ -256,12 +256,11 @@ def score_search(
     seen = [value in space.searched_rows(table) for table, value in rows]
     for name, own in fresh.groupby(np.where(seen, "saw", "held_out")):
         judged[name] = score_tables(own, printed, claim).set_index(place)["distance"]
-    compared = runs[COMPARED].groupby("protocol", sort=False)
-    values = pd.Series({name: objective(own, printed, claim) for name, own in compared})
     judged = judged.reset_index()
     # Two seeds may end at one objective: the first is ranked before.
-    judged["rank"] = judged["protocol"].map(values.rank(method="first")).astype("Int64")
-    parts[JUDGED] = judged
+    compared = runs[COMPARED].groupby("protocol", sort=False)
+    ranks = compared.apply(objective, printed, claim, include_groups=False).rank(method="first")
+    parts[JUDGED] = judged.assign(rank=judged["protocol"].map(ranks).astype("Int64"))
     scores = pd.concat(parts, names=["kind"]).reset_index("kind")
     protocols = space.without_idle(pd.concat([design, trials]), printed)
     return scores.merge(protocols[["protocol", *space.choices]], on="protocol", sort=False)
