@@ -4,13 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedmix.cells.protocols.controls import (
+from fedmix.cells.protocols.findings import (
+    _leads,
+    _percent,
+    _permuted,
     held_out,
     leads_where_others_are_near,
     permuted,
     under_priors,
 )
-from fedmix.cells.protocols.findings import _leads, _percent, _permuted
 from fedmix.cells.protocols.running import draw_protocols
 from fedmix.cells.protocols.score import score_tables
 from synthetic_search import CLAIM, PRINTED, runs_of, space

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from fedmix.cells.papers import read_papers
-from fedmix.cells.protocols.controls import find, under_priors, variance_shares
-from fedmix.cells.protocols.findings import in_words
+from fedmix.cells.protocols.findings import find, in_words, under_priors, variance_shares
 from fedmix.cells.protocols.running import Runner, draw_protocols
 from fedmix.cells.protocols.score import judged_cells, score_search, score_tables
 from fedmix.cells.protocols.space import Claim, read_searches

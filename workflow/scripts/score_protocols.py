@@ -7,7 +7,7 @@ with job(snakemake.log[0], snakemake.threads):
 
     import pandas as pd
 
-    from fedmix.cells.protocols import controls, findings, kept, score
+    from fedmix.cells.protocols import findings, kept, score
     from fedmix.storage import concatenate, write_text
     from fedmix.views.figures.protocols import draw_search
 
@@ -24,7 +24,7 @@ with job(snakemake.log[0], snakemake.threads):
     searched = {kind: own.drop(columns="kind") for kind, own in by_kind}
     scores = score.score_search(space, design, trials, {"drawn": drawn, **searched}, printed)
     judged = score.judged_cells(scores, searched["judged"], printed)
-    found = controls.find(space, scores, drawn, printed)
+    found = findings.find(space, scores, drawn, printed)
 
     for name, part in {"scores": scores, "judged": judged, **found}.items():
         write_text(output[name], part.to_csv(index=False))
