@@ -35,7 +35,6 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/outcome.smk"
 include: "workflow/rules/files.smk"
 include: "workflow/rules/parameters.smk"
-include: "workflow/rules/protocol_files.smk"
 include: "workflow/rules/data.smk"
 
 
@@ -47,6 +46,7 @@ if not config["partial"]:
 
 include: "workflow/rules/collect.smk"
 include: "workflow/rules/cells.smk"
+include: "workflow/rules/protocol_files.smk"
 include: "workflow/rules/protocols.smk"
 include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"

@@ -9,7 +9,7 @@ rule judge_results:
         cells=all_collected("cells"),
         results=all_collected("results"),
         timings=all_collected("timings"),
-        searches=searches_made,
+        searches=lambda wildcards: searches_made(wildcards),
     output:
         **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
         specification=f"{SHOWN}/audit/specification.csv",
@@ -36,7 +36,7 @@ rule judge_results:
                 for name in ("about", "tables", "figures", "claims", "discrepancies")
             ),
         ),
-        searches=searches_judged,
+        searches=lambda wildcards: searches_judged(wildcards),
         kept=content_hash(
             BASE,
             "docs/reproduction/protocols/*/*/protocols.csv",

@@ -43,10 +43,10 @@ rule make_figure:
     conda:
         "../../environment.yml"
     params:
-        figures=lambda wildcards: figures_parameters([wildcards.item]),
-        code=lambda wildcards: code_hash("draw_figures"),
+        item=item_parameters,
+        code=lambda wildcards: code_hash("make_figure"),
     script:
-        "../scripts/draw_figures.py"
+        "../scripts/make_figure.py"
 
 
 # Pages show these. One job draws them all, because most of a figure's time is the start of its job.

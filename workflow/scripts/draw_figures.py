@@ -1,4 +1,4 @@
-"""Draw figures in the formats of the outputs, with their captions."""
+"""Draw the figures of the pages, as SVG with their captions."""
 
 from fedmix.pipeline.jobs import job
 
