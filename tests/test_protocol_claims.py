@@ -348,6 +348,10 @@ def test_protocols_of_another_space_are_refused(tmp_path, space, kept):
     write_search(tmp_path / TABLE, kept | {"protocols": kept["protocols"].drop(columns="scaling")})
     with pytest.raises(DataError, match="no column 'scaling'"):
         read_search(tmp_path, space, shipped_items(), PUBLISHED)
+    elsewhere = space.choices["scaling"].model_copy(update={"tables": ["another"]})
+    other = space.model_copy(update={"choices": {**space.choices, "scaling": elsewhere}})
+    search = read_search(tmp_path, other, shipped_items(), PUBLISHED)
+    assert set(search.protocols["scaling"]) == {""}  # no table here depends on it
     other = space.model_copy(update={"tables": {}})
     with pytest.raises(DataError, match="unknown table 'fedgrem_table1'"):
         read_search(tmp_path, other, shipped_items(), PUBLISHED)

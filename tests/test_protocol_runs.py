@@ -322,6 +322,17 @@ def test_a_search_is_the_same_from_the_same_seed(own, found):
     assert not trials["first"].equals(other["first"])
 
 
+def test_every_seed_begins_with_the_first_trial(own):
+    given = {"first": "2.5 x", "scaling": "global"}
+    table = own.tables["one"].model_copy(update={"first_trial": given})
+    begun = own.model_copy(update={"tables": {"one": table}})
+    for seed in (1, 2):
+        trials, _ = optimize(begun, MadeUp(begun, far_from_the_best), {"one": PRINTED}, seed)
+        assert trials.iloc[0][list(given)].to_dict() == given
+        assert trials.loc[trials["start"] == 1, "first"].iloc[0] != "2.5 x"
+    assert begun.first_trial(["one", "two"]) == {}  # a common protocol begins with none
+
+
 def test_missed_contrasts_count_as_much_as_cells():
     own = space()
     runs = runs_of({"a": 0.0})

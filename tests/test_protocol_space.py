@@ -100,6 +100,22 @@ def test_preset_that_is_not_listed_has_no_search():
         (lambda d: d["choices"]["scaling"].pop("silent"), "silent"),
         (lambda d: d.update(only_tables=["fedgrem_table9"]), "unknown table 'fedgrem_table9'"),
         (lambda d: d.update(study="fedgrem_reel"), "no study 'fedgrem_reel'.*fedgrem_real"),
+        (
+            lambda d: d["tables"]["fedgrem_table1"].update(seen=[0, 4]),
+            "fedgrem_table1.*seen: the table has no row '4'",
+        ),
+        (
+            lambda d: d["tables"]["fedgrem_table1"].update(first_trial={"scalling": "none"}),
+            "first_trial: unknown choice 'scalling'.*scaling",
+        ),
+        (
+            lambda d: d["tables"]["fedgrem_table1"].update(first_trial={"scaling": "nonne"}),
+            "scaling: no value is meant by 'nonne'.*none",
+        ),
+        (
+            lambda d: d["tables"]["fedgrem_table1"].update(first_trial={"penalty_decay": "0.1"}),
+            "penalty_decay: the optimiser does not try '0.1'",
+        ),
         (lambda d: d["methods"].update(FedGREM={}), "unknown method 'FedGREM'.*FedGrEM"),
     ],
 )
@@ -219,6 +235,13 @@ def test_the_search_sees_every_other_row_and_fresh_replications_judge():
     assert own.cells("compared", ["one"])["one"] == [(n, r) for n in (0, 2) for r in (6, 7)]
     fresh = range(1000, 1003)
     assert own.cells("judged", ["one"])["one"] == [(n, r) for n in (0, 2) for r in fresh]
+
+
+def test_the_rows_that_the_search_sees_can_be_given():
+    own = space()
+    own.tables["one"] = own.tables["one"].model_copy(update={"seen": [2]})
+    assert own.cells("confirmed", ["one"])["one"] == [(2, 4), (2, 5)]
+    assert own.for_running("one") == space().for_running("one")
 
 
 def test_jobs_run_every_drawn_protocol_once():

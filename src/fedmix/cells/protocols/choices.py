@@ -150,6 +150,20 @@ class Choice(Declared):
         hint = nearest_names(text, self.by_name)
         raise ConfigurationError(f"choice {self.name}: no value is meant by {text!r}. {hint}")
 
+    def tried(self, text: str) -> str | float:
+        """Return the optimiser's parameter for a protocol's text: a name, or a number of a range.
+
+        The optimiser does not try single values beside a range, so they are an error.
+        """
+        if self.meant(text).between:
+            return float(text.partition(" ")[0])
+        if any(value.between for value in self.values):
+            raise ConfigurationError(
+                f"choice {self.name}: the optimiser does not try {text!r}. Give a number of the "
+                'range, such as "3 spreads"'
+            )
+        return text
+
     def draw(self, share: float) -> str:
         """Return a protocol's text at a share, in [0, 1), of the summed weights."""
         left = share * sum(value.weight for value in self.values)

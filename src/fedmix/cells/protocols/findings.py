@@ -87,6 +87,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     least, most = drawn["replications"].min(), drawn["replications"].max()
     times = str(most) if least == most else f"{least} to {most}"
     search = space.search_of(tables)
+    first = " Each seed first tries a protocol that was found in another way."
     return (
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
         f"choice is ({times} replications, all rows); and an optimiser from "
@@ -94,6 +95,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
         f"the best few; {space.row.replace('_', ' ')} {rows}). {search.confirmed} more of all "
         f"rows rank the best of each seed, and {search.judged} fresh ones judge them."
+        f"{first if space.first_trial(tables) else ''}"
     )
 
 

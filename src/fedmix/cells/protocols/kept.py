@@ -40,6 +40,7 @@ from fedmix.storage import read_table, write_table, write_text
 #: How many of the nearest drawn protocols are kept as near.
 SHOWN = 20
 PROTOCOLS, RUNS = KEPT
+_LISTED = ["kind", "table", "protocol", "distance"]
 _FIT = ["kind", "protocol", "table", "row", "replication"]
 
 
@@ -72,7 +73,7 @@ def keep(
             runs.append(ran[theirs].assign(kind=kind))
     wide = pd.concat(runs).rename(columns={space.row: "row"}).set_index([*_FIT, "method"])
     wide = wide["value"].unstack("method", sort=False)[list(space.methods)].map(_rounded)
-    listed = pd.concat(protocols)[["kind", "table", "protocol", "distance", *space.choices]]
+    listed = pd.concat(protocols)[[*_LISTED, *space.choices]]
     listed["distance"] = listed["distance"].map(_rounded)
     return {"protocols": listed, "runs": wide.reset_index()}
 
@@ -175,8 +176,9 @@ def read_search(
     """Read the kept results of a search from the folders of its tables; None if there are none.
 
     The optimiser numbers its protocols anew for each table, so their names get the table's. It is
-    an error if the space was changed after the search: a table is not in the space, the kept
-    protocols lack a choice, or two tables have a drawn protocol of one name with different choices.
+    an error if the space was changed after the search: a table is not in the space, its kept
+    protocols lack a choice that it depends on, or two tables have a drawn protocol of one name with
+    different choices.
     """
     kept = {path.parent.name for path in Path(folder).glob(f"*/{RUNS}")}
     unknown = sorted(kept - set(space.targets))
@@ -188,13 +190,14 @@ def read_search(
         return None
     parts = {own / PROTOCOLS: read_protocols(own / PROTOCOLS) for own in there}
     for path, part in parts.items():
-        for choice in space.choices:
+        for choice in (own.name for own in space.choices_of(path.parent.name)):
             if choice not in part:
                 raise DataError(
                     f"{path} has no column {choice!r}: the space was changed after the search, "
                     f"which must be run again. {nearest_names(choice, part.columns)}"
                 )
-    protocols = pd.concat(parts.values())
+    protocols = pd.concat(parts.values())  # without the choices that no table here depends on
+    protocols = protocols.reindex(columns=[*_LISTED, *space.choices], fill_value="").fillna("")
     runs = pd.concat([read_table(own / RUNS) for own in there], ignore_index=True)
     drawn = protocols[protocols["kind"] == DRAWN]
     for choice in space.choices:

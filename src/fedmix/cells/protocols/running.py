@@ -4,7 +4,8 @@ The optimiser is Optuna's tree-structured Parzen estimator (Bergstra et al. 2011
 Falkner et al. 2018), which takes categories and ranges together. It works in stages. The first
 changes all choices. The others change in turn those of the claim's method alone and all the rest,
 and begin with protocols that differ from the best one so far in one choice. They lead to a nearby
-optimum, so a search starts anew several times. A trial runs cell by cell, the first row first, and
+optimum, so a search starts anew several times. The first start begins with the table's
+``first_trial``, if it has one. A trial runs cell by cell, the first row first, and
 ends early if it is in the worse half (successive halving: Li et al. 2020). The best few of each
 start then compete on further replications, because the least of many objectives is partly luck. A
 search is the same in every run from the same seed.
@@ -175,6 +176,7 @@ def _search(
             raise optuna.TrialPruned
         return value
 
+    first = space.first_trial(by_table) if seeds[1] == 0 else {}
     study: optuna.Study | None = None
     for stage, own_numbers in enumerate(np.array_split(numbers, STAGES)):
         study = _study_of(
@@ -184,6 +186,8 @@ def _search(
             first=FIRST * len(runner.benches),
             seed=100 * seeds[0] + 10 * seeds[1] + stage,
         )
+        if first and stage == 0:
+            study.enqueue_trial(first)
         study.optimize(attempt, n_trials=len(own_numbers))
     return found
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from fedmix.cells.papers import Paper, read_checked
@@ -95,7 +95,7 @@ class Draw(Declared):
 
 
 class Optimizer(Declared):
-    """The optimiser, which looks for the protocol that gives a table on every other row."""
+    """The optimiser, which looks for the protocol that gives some rows of a table."""
 
     trials: int = Field(
         ge=STARTS * STAGES,
@@ -129,8 +129,18 @@ class Table(Declared):
     rows: Annotated[list[Any], Unique] = Field(
         min_length=1, description="The values of `row`, in the published order."
     )
+    seen: list[Any] | None = Field(
+        None,
+        min_length=1,
+        description="The rows that the optimiser sees; every other one by default.",
+    )
     drawn: int | None = Field(
         None, ge=2, description="Replications of its drawn protocols; those of `draw` by default."
+    )
+    first_trial: dict[str, str] = Field(
+        {},
+        description="Choice -> value of a protocol that was found in another way. Each seed of the "
+        "optimiser tries it first.",
     )
     search: Optimizer | None = Field(
         None, description="How it is searched; as `search` of the space says by default."
@@ -183,6 +193,13 @@ class Space(Declared):
         description="Preset -> what it changes. A preset that is not listed has no search."
     )
 
+    @model_validator(mode="after")
+    def _has_the_values_of_first_trials(self) -> Self:
+        for name, text in (pair for t in self.tables.values() for pair in t.first_trial.items()):
+            if name in self.choices:
+                self.choices[name].tried(text)
+        return self
+
     @property
     def targets(self) -> dict[str, list[str]]:
         """The tables of each target: each table alone, then all with one common protocol."""
@@ -211,8 +228,14 @@ class Space(Declared):
         }
 
     def searched_rows(self, table: str) -> list[Any]:
-        """Return the rows that the optimiser sees: every other one. The others are held out."""
-        return self.tables[table].rows[::2]
+        """Return the rows that the optimiser sees. The others are held out."""
+        own = self.tables[table]
+        return own.seen or own.rows[::2]
+
+    def first_trial(self, tables: Collection[str]) -> dict[str, str | float]:
+        """Return the optimiser's parameters of a table's first trial; none for several tables."""
+        [own] = [self.tables[table].first_trial for table in tables] if len(tables) == 1 else [{}]
+        return {name: self.choices[name].tried(text) for name, text in own.items()}
 
     def search_of(self, tables: Collection[str]) -> Optimizer:
         """Return how a table, or all of them together, is searched."""
@@ -229,7 +252,7 @@ class Space(Declared):
     def cells(self, kind: str, tables: Collection[str]) -> dict[str, list[tuple[Any, int]]]:
         """Return the rows and replications of a kind of runs that are not drawn, by table.
 
-        The optimiser sees every other row, and each further kind runs on other replications.
+        The optimiser sees some of the rows, and each further kind runs on other replications.
         """
         search = self.search_of(tables)
         seen, chose = search.replications, search.replications + search.confirmed
@@ -263,7 +286,8 @@ class Space(Declared):
         for choice in self.choices_of(table):
             values = {value.name: value.model_copy(update=plain) for value in choice.values}
             choices[choice.name] = choice.model_copy(update={"silent": "", "by_name": values})
-        own = self.tables[table].model_copy(update={"title": "", "search": None})
+        searched = {"title": "", "search": None, "seen": None, "first_trial": {}}
+        own = self.tables[table].model_copy(update=searched)
         rest = {"claim": Claim(method=""), "search": None, "common": None, "in_all": False}
         rest |= {"constants": {}, "only_tables": [], "presets": {}}
         return self.model_copy(update={"tables": {table: own}, "choices": choices, **rest})
@@ -352,6 +376,10 @@ def _names(
     for name, column in methods.items():
         yield place("methods", name), "unknown method {!r}", [column.source], known
     yield place("only_tables"), "unknown table {!r}", space.only_tables, space.tables
+    for name, table in space.tables.items():
+        at, rows = place("tables", name), list(map(str, table.rows))
+        yield at, "seen: the table has no row {!r}", map(str, table.seen or ()), rows
+        yield at, "first_trial: unknown choice {!r}", table.first_trial, space.choices
     compared = (claim.method, *claim.than, *filter(None, [claim.baseline]))
     yield place("claim"), "{!r} is not run", compared, methods
     run = {*methods, *(column.source for column in methods.values())}
