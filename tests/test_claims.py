@@ -283,6 +283,15 @@ def test_two_settings_settle_a_claim_about_several_whatever_was_not_run():
     assert answer(places(GOOD), "ordered", said, **LOWEST).verdict == "partly untested"
 
 
+def test_enough_settings_settle_a_claim_about_most_of_them_whatever_was_not_run():
+    def verdict(said):
+        said = {"where": {"setting": ["s0", "s1", "s2", *said]}, "extent": "most"}
+        return answer(places(GOOD, GOOD, GOOD), "ordered", said, **LOWEST).verdict
+
+    assert verdict(["s7", "s8"]) == "holds"  # three of five
+    assert verdict(["s7", "s8", "s9"]) == "partly untested"
+
+
 @pytest.mark.parametrize("dead", ["A", "B"])
 def test_a_setting_in_which_a_method_always_failed_is_not_passed_over(dead):
     results = places(GOOD, GOOD, GOOD)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from math import ceil
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -135,14 +136,14 @@ def _evaluate(
     quoted = "implied" not in claim and _verdict(claim, theirs) != HOLDS
     fails = quoted and any(check.answer == NO for check in theirs)
     share = _share(claim, measured, search)
-    untested = _untested(claim, measured, source)
+    missing = _missing(claim, measured, source)
+    untested = _untested(claim, missing)
     failed = _failed_throughout(claim, measured, source)
     answered = _verdict(claim, own)
     denied = answered in (MIXED, REVERSED)
     cannot_refute = claim.get("implied", _CANNOT_REFUTE.get(source, "")) if denied else ""
     asked = claim.get("predicate", "")
-    settled = claim.get("extent") == "several" and len(own) > 1  # further settings change nothing
-    open_parts = "" if settled else untested or failed
+    open_parts = "" if _settled(claim, own, missing) else untested or failed
     verdict = _final(TOO_FEW if cannot_refute else answered, source, share, open_parts)
     text, near = checks[verdicts.WRITTEN], checks[verdicts.SEARCHED]
     text_says_no = source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED)
@@ -281,16 +282,36 @@ def _decided(claim: Mapping[str, Any], checks: list[Check]) -> Answer | None:
     return answer_of(claim, checks, verdict in (HOLDS, MOSTLY))
 
 
-def _untested(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:
-    """Return the parts of a claim that the variant that answers did not run."""
+def _missing(claim: Mapping[str, Any], measured: Evidence, source: str) -> dict[str, list[Any]]:
+    """Return the values that a claim names and that the variant that answers did not run."""
     places = places_of(claim, measured, {"role": source} if source else {})
-    parts = [claim["untested"]] if "untested" in claim else []
+    missing = {}
     for name, wanted in claim.get("where", {}).items():
         values = wanted if isinstance(wanted, list) else [wanted]
         ran = {value for value in values if any(place.has({name: value}) for place in places)}
-        missing = [v for v in values if not any(_same_data(v, other) for other in ran)]
-        parts += [f"{name} {', '.join(map(str, missing))}"] if missing else []
-    return "; ".join(parts)
+        missing[name] = [v for v in values if not any(_same_data(v, other) for other in ran)]
+    return {name: values for name, values in missing.items() if values}
+
+
+def _untested(claim: Mapping[str, Any], missing: Mapping[str, list[Any]]) -> str:
+    """Return in words the parts of a claim that were not run."""
+    values = (f"{name} {', '.join(map(str, own))}" for name, own in missing.items())
+    return "; ".join([*filter(None, [claim.get("untested")]), *values])
+
+
+def _settled(
+    claim: Mapping[str, Any], checks: list[Check], missing: Mapping[str, list[Any]]
+) -> bool:
+    """Return whether a claim about some of its settings holds whatever the others would say."""
+    extent = claim.get("extent")
+    if extent == "several":
+        return len(checks) > 1
+    if extent != "most" or len(missing) != 1 or "untested" in claim:
+        return False
+    [(name, values)] = missing.items()
+    ran = max(len(claim["where"][name]) - len(values), 1)
+    settings = len(checks) + len(values) * ceil(len(checks) / ran)
+    return sum(check.answer == YES for check in checks) >= needed(claim, settings)
 
 
 def _failed_throughout(claim: Mapping[str, Any], measured: Evidence, source: str) -> str:

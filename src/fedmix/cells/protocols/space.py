@@ -282,7 +282,7 @@ class Space(Declared):
 
     def for_running(self, table: str) -> Space:
         """Return the part that drawn runs depend on; a change elsewhere reruns none of them."""
-        choices, plain = {}, {"weight": 1.0, "natural": True}
+        choices, plain = {}, {"weight": 1.0, "natural": True, "reported": False}
         for choice in self.choices_of(table):
             values = {value.name: value.model_copy(update=plain) for value in choice.values}
             choices[choice.name] = choice.model_copy(update={"silent": "", "by_name": values})
