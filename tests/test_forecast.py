@@ -216,6 +216,22 @@ def test_embeddings_cost_what_is_known_of_them_unless_they_are_there_or_kept(tmp
     assert not forecast(request, tmp_path).embeddings
 
 
+def test_an_embedding_that_only_finished_replications_need_costs_nothing(tmp_path, monkeypatch):
+    request = request_in(tmp_path)
+    assert forecast(request, tmp_path).embeddings
+    monkeypatch.setattr(type(request.coverage), "lacking", lambda *_: {})
+    assert not forecast(request, tmp_path).embeddings
+
+
+def test_settings_whose_embedding_is_missing_are_named(tmp_path):
+    request = request_in(tmp_path)
+    setting = next(s for s in request.studies["fedgrem_real"].settings.values() if s.dataset)
+    without = replace(request, left_out={"fedgrem_real": (setting,)})
+    title = request.datasets[setting.dataset]["title"]
+    line = f"not counted: fedgrem_real on {title}, whose embedding is missing"
+    assert line in list(forecast_lines(forecast(without, tmp_path)))
+
+
 def test_a_run_gives_the_costs_that_foretell_it(tmp_path):
     run(tmp_path, 4.0)
     request = request_of_two_methods()

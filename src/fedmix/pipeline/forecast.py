@@ -67,11 +67,15 @@ class StudyForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The cost of a request: its studies, its missing embeddings, and all other jobs."""
+    """The cost of a request: its studies, its missing embeddings, and all other jobs.
+
+    ``left_out`` has the settings that the request leaves out, as pairs of a study and a data set.
+    """
 
     studies: list[StudyForecast]
     embeddings: Mapping[str, Hours]
     views: int
+    left_out: list[tuple[str, str]]
 
     @property
     def hours(self) -> Hours:
@@ -87,23 +91,32 @@ def forecast(
     """Forecast the cost of a request.
 
     Replications and embeddings that the evidence holds cost nothing, nor do embeddings that exist
-    below ``workdir``. Without a machine it is that of the known costs, and the range counts only
-    how far these are off.
+    below ``workdir`` or that only finished replications need. Without a machine it is that of the
+    known costs, and the range counts only how far these are off.
     """
     scales: list[Scale | None] = [None] * 3
     if machine:
         scales = [machine.shortest, machine.typical, machine.longest]
     studies = [_forecast_study(request, study, scales) for study in request.studies.values()]
     costs = [study.costs for study in request.studies.values()]  # the same ones
+    needed = {
+        (setting.dataset, setting.values["embedding"])
+        for study in request.studies.values()
+        for setting in study.settings.values()
+        if setting.dataset and request.coverage.lacking(study, setting)
+    }
     missing = {
         f"{dataset}, {embedding}": _hours(
             *(costs[0].seconds(EMBEDDINGS, dataset, "", embedding, scale) for scale in scales)
         )
-        for dataset, embedding in request.embeddings()
+        for dataset, embedding in sorted(needed)
         if not Path(workdir, "data/embedded", dataset, f"{embedding}.npz").is_file()
         and not request.coverage.kept_embedding(dataset, embedding)
     }
-    return Forecast(studies, missing, views=len(request.items) + 2 * len(missing))
+    left_out = [
+        (name, title) for name in request.left_out for title in request.unavailable(name, {})
+    ]
+    return Forecast(studies, missing, len(request.items) + 2 * len(missing), left_out)
 
 
 def _hours(low: float, typical: float, high: float) -> Hours:
@@ -162,6 +175,8 @@ def forecast_lines(whole: Forecast) -> Iterator[str]:
     for name, hours in whole.embeddings.items():
         if hours.typical:
             yield f"embedding {name}: {hours}"
+    for name, data in whole.left_out:
+        yield f"not counted: {name} on {data}, whose embedding is missing"
     disk = sum(study.disk for study in whole.studies)
     jobs = sum(study.jobs for study in whole.studies) + whole.views
     yield f"Together: {whole.hours} in {number_of(jobs, 'job')}, {_megabytes(disk)} on disk"
