@@ -151,12 +151,12 @@ def test_a_protocol_that_ran_again_counts_once_by_its_fresh_replications():
 
 
 def test_leads_and_small_shares_are_told_in_order():
-    row = {"table": "one", "n": 4}
+    row = {"table": "one", "n": 14}
     row |= {"least": -0.25, "quarter": 0.5, "three_quarters": 1.5, "most": 2.0}
     [said, one] = _leads(space(), pd.DataFrame([row, row | {"n": 1}]))
-    assert "4 protocols), the lead of FedGrEM lies between -0.25 and 2.00 of the published" in said
+    assert "14 protocols), the lead of FedGrEM lies between -0.25 and 2.00 of the published" in said
     assert said.endswith("in the same rows (the middle half: 0.50 to 1.50).")
-    assert "1 protocol), the lead" in one
+    assert "in 1 protocol. Below 10 the range of leads is not given." in one
     few = {0.0: "0 %", 1e-4: "0.1 %", 0.004: "0.4 %", 0.0149: "1 %"}
     most = {0.99: "99 %", 0.996: "99.6 %", 0.9999: "99.9 %", 1.0: "100 %"}
     assert {share: _percent(share) for share in few | most} == few | most

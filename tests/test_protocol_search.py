@@ -191,12 +191,13 @@ def test_the_words_say_where_the_claim_holds_and_what_the_search_chose():
     scores["lowest"] = scores["scaling"] == "none"
     said = told(own, scores, runs, {"one": PRINTED})
     assert "is the lowest of 3 methods in all rows of table one in 75 % of 64 drawn" in said
+    assert "drawn protocols (95 % interval 63 % to 84 %); in" in said
     uniform = under_priors(own, scores[scores["kind"] == "drawn"]).set_index("prior").loc["uniform"]
     assert f"; in {uniform['share']:.0%}".replace("%", " % if all values of a choice") in said
     assert f"(effective number {uniform['n']:.0f}), 100 % among natural values" in said
     assert "alone (effective number 48)." in said  # none is reported
     assert "This depends on scaling (100 % of the variance explained)." in said
-    assert "Values of at least 10 protocols: none in 100 %, global in 0 %." in said
+    assert "Values of at least 10 protocols: none in 100 % of 48, global in 0 % of 16." in said
     first = scores[scores["rank"] == 1].iloc[0]
     assert f"search chose, s1.0: scaling {first['scaling']}, penalty {first['penalty']}," in said
 

@@ -61,8 +61,8 @@ def in_words(
     """
     return [
         _tried(space, target, scores),
-        *_judged(space, scores),
         *_leads(space, found["leads"]),
+        *_judged(space, scores),
         *_drawn(space, scores, found["priors"], found["shares"]),
         *_permuted(space, found["permuted"]),
         *_held_out(space, found["held_out"]),
@@ -163,12 +163,20 @@ def leads_where_others_are_near(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _leads(space: Space, leads: pd.DataFrame) -> Iterator[str]:
     for row in leads.to_dict("records"):
+        title = space.tables[row["table"]].title
+        if row["n"] < FEWEST:
+            yield (
+                f"The other columns of {title} are near the published values (at most "
+                f"{NEAR_ENOUGH:.1f} standard deviations) in {_count(row['n'], 'protocol')}. Below "
+                f"{FEWEST} the range of leads is not given."
+            )
+            continue
         yield (
-            f"Where the other columns of {space.tables[row['table']].title} are near the published "
-            f"values (at most {NEAR_ENOUGH:.1f} standard deviations, "
-            f"{_count(row['n'], 'protocol')}), the lead of {space.claim.method} lies between "
-            f"{row['least']:.2f} and {row['most']:.2f} of the published one in the same rows "
-            f"(the middle half: {row['quarter']:.2f} to {row['three_quarters']:.2f})."
+            f"Where the other columns of {title} are near the published values (at most "
+            f"{NEAR_ENOUGH:.1f} standard deviations, {_count(row['n'], 'protocol')}), the lead of "
+            f"{space.claim.method} lies between {row['least']:.2f} and {row['most']:.2f} of the "
+            f"published one in the same rows (the middle half: {row['quarter']:.2f} to "
+            f"{row['three_quarters']:.2f})."
         )
 
 
@@ -233,6 +241,8 @@ def variance_shares(space: Space, table: str, scores: pd.DataFrame) -> pd.DataFr
 def _drawn(
     space: Space, scores: pd.DataFrame, priors: pd.DataFrame, shares: pd.DataFrame
 ) -> Iterator[str]:
+    from scipy.stats import binomtest
+
     drawn = space.in_categories(scores[scores["kind"] == DRAWN])
     for table, own in drawn.groupby("table", sort=False):
         tried = priors[(priors["table"] == table) & (priors["n"] > 0)]
@@ -241,10 +251,12 @@ def _drawn(
             for row in tried.itertuples()
             if row.prior in PRIORS
         )
+        low, high = binomtest(int(own["lowest"].sum()), len(own)).proportion_ci(method="wilson")
         yield (
             f"{space.claim.method} is {_lead_of(space)} in all rows of "
             f"{space.tables[str(table)].title} in {_percent(own['lowest'].mean())} of {len(own)} "
-            f"drawn protocols{f'; in {others}' if others else ''}."
+            f"drawn protocols (95 % interval {_percent(low)} to {_percent(high)})"
+            f"{f'; in {others}' if others else ''}."
         )
         main = shares[(shares["table"] == table) & (shares["outcome"] == "lowest")]
         main = main[main["share"] > 0].nlargest(2, "share")
@@ -253,7 +265,10 @@ def _drawn(
             by_value = by_value[by_value["size"] >= FEWEST].sort_values("mean")
             if by_value["mean"].nunique() < 2:
                 continue
-            reported = ", ".join(f"{v} in {_percent(m)}" for v, m in by_value["mean"][::-1].items())
+            reported = ", ".join(
+                f"{value} in {_percent(mean)} of {size:.0f}"
+                for value, mean, size in by_value[::-1].itertuples()
+            )
             yield (
                 f"This depends on {choice.replace('_', ' ')} ({_percent(share)} of the variance "
                 f"explained). Values of at least {FEWEST} protocols: {reported}."
