@@ -160,7 +160,9 @@ class FigureOptions(Declared):
     even: bool = Field(False, description="Whether to space the values of x evenly.")
     along: str = Field("", description="The column whose values name the points.")
     level: str | float = Field(
-        "", description="A number, or a column with one, that a dotted line marks on the y axis."
+        "",
+        description="What a dotted line marks on the y axis: a number, a column that has one, or a "
+        "method, whose mean it is.",
     )
     mark: float = Field(0, description="A round, or another x value, that a dotted line marks.")
     exponent: float = Field(0, description="Exponent of a power of x to draw for comparison.")

@@ -29,7 +29,7 @@ from fedmix.pipeline.plan import Setting, Study
 #: Each setting of a study, with what identifies each method there.
 Numbers = list[tuple[Setting, dict[str, dict[str, Any]]]]
 # Options of a figure whose value is a column of the frame of cells.
-_COLUMNS = ("series", "along", "level")
+_COLUMNS = ("series", "along")
 # Builder of a figure -> the options that it needs, and those that each of its panels needs.
 _NEEDED: dict[str, tuple[str, ...]] = {
     "lines": ("x",),
@@ -207,6 +207,9 @@ def _option_errors(options: Document, study: Vocabulary, of_lines: bool) -> Iter
     for key in _COLUMNS:
         if isinstance(content.get(key), str):
             yield from unknown(options.place(key), "column", content[key], columns)
+    if isinstance(level := content.get("level"), str):
+        known = {*columns, *study.methods}
+        yield from unknown(options.place("level"), "column or method", level, known)
     if "rank" in content:
         yield from unknown(options.place("rank"), "metric", content["rank"], study.metrics)
     for name in names_in(content["x"]) if "x" in content else ():

@@ -44,6 +44,11 @@ def draw_lines(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) ->
     series = _series_of(shown, options, looks)
     figure, panels = _axes_for(grid, width=2.9, height=2.5)
     for axis, panel, own in panels:
+        if panel.get("level") in set(cells["method"]):
+            [level] = _chosen(cells, panel | {"methods": [panel["level"]]})[
+                ["mean", "scale"]
+            ].to_numpy()
+            panel["level"] = level[0] / level[1]
         _draw_lines(axis, panel, _with_x(own, cells, panel["x"]), series)
     legend_below(figure)
     return figure
