@@ -45,10 +45,8 @@ def draw_lines(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) ->
     figure, panels = _axes_for(grid, width=2.9, height=2.5)
     for axis, panel, own in panels:
         if panel.get("level") in set(cells["method"]):
-            [level] = _chosen(cells, panel | {"methods": [panel["level"]]})[
-                ["mean", "scale"]
-            ].to_numpy()
-            panel["level"] = level[0] / level[1]
+            of_method = _chosen(cells, panel | {"methods": [panel["level"]]})
+            panel["level"] = (of_method["mean"] / of_method["scale"]).mean()
         _draw_lines(axis, panel, _with_x(own, cells, panel["x"]), series)
     legend_below(figure)
     return figure
