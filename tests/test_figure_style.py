@@ -19,7 +19,7 @@ from fedmix.cells.papers import Color, read_papers
 from fedmix.errors import DataError
 from fedmix.plot.points import principal_axes
 from fedmix.plot.style import COLORS, house_style, looks_of
-from fedmix.views.figures.save import copy_light, save_figure
+from fedmix.views.figures.build import copy_light, save_figure
 
 ROOT = Path(__file__).parents[1]
 # Beyond the papers a figure shows some of many methods; the shipped figures are tested one by one.

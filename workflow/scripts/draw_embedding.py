@@ -6,7 +6,7 @@ with job(snakemake.log[0], snakemake.threads):
     from fedmix.data.dataset import load_dataset
     from fedmix.plot.points import embedding_figure
     from fedmix.plot.style import house_style
-    from fedmix.views.figures.save import save_figure
+    from fedmix.views.figures.build import save_figure
 
     data = load_dataset(snakemake.input[0])
     name = f"{snakemake.wildcards.dataset}, {snakemake.wildcards.embedding}"

@@ -5,7 +5,7 @@ from fedmix.pipeline.jobs import job
 with job(snakemake.log[0], snakemake.threads):
     from pathlib import Path
 
-    from fedmix.views.figures.save import copy_light
+    from fedmix.views.figures.build import copy_light
 
     folder = Path(snakemake.output[0])
     folder.mkdir(parents=True)

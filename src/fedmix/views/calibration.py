@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fedmix.cells.verdicts import DIFFERS
 from fedmix.plot.style import house_style
 from fedmix.storage import write_text
-from fedmix.views.figures.save import copy_light, save_figure
+from fedmix.views.figures.build import copy_light, save_figure
 from fedmix.views.format import to_markdown
 
 _ABOUT = """\

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,7 +21,6 @@ from fedmix.errors import DataError
 from fedmix.plot.scores import line_by_round, line_with_band
 from fedmix.plot.style import Looks, MethodStyle, looks_of
 from fedmix.views.captions import in_words
-from fedmix.views.figures.save import legend_below
 
 #: The options of a panel, and the cells that it shows.
 _Panel = tuple[dict[str, Any], pd.DataFrame]
@@ -318,3 +318,14 @@ def _joined(*parts: Mapping[str, Any]) -> dict[str, Any]:
     for part in parts:
         joined |= {**part, "where": joined.get("where", {}) | part.get("where", {})}
     return joined
+
+
+def legend_below(figure: Figure) -> None:
+    """Draw one legend for all panels below them."""
+    found: dict[str, Artist] = {}
+    for axis in figure.axes:
+        handles, names = axis.get_legend_handles_labels()
+        found |= dict(zip(names, handles, strict=True))
+    figure.legend(
+        list(found.values()), list(found), loc="outside lower center", ncols=min(len(found), 4)
+    )

@@ -24,7 +24,8 @@ from fedmix.cells.verdicts import CHOICE_LEVEL
 from fedmix.errors import DataError
 from fedmix.plot.style import COLORS, MANY, house_style
 from fedmix.views.captions import in_words, joined, written_by
-from fedmix.views.figures.save import legend_below, save_figure
+from fedmix.views.figures.build import save_figure
+from fedmix.views.figures.lines import legend_below
 from fedmix.views.format import number_of
 
 PALE = "#c9c9c9"

@@ -20,7 +20,7 @@ from fedmix.cells.verdicts import SEARCHED
 from fedmix.errors import DataError
 from fedmix.storage import write_text
 from fedmix.views.captions import in_words, names_of
-from fedmix.views.figures.save import copy_light
+from fedmix.views.figures.build import copy_light
 from fedmix.views.format import tally, to_markdown, without_html
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
 from fedmix.views.page.views import about, claim_counts, score_in_words, share_told
