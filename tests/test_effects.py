@@ -203,7 +203,7 @@ def test_methods_that_the_test_does_not_tell_from_the_best_are_named():
         ]
     )
     said = condensed(cells, ADVICE)
-    assert (said["take"], said["not told apart"]) == ("A", "C")
+    assert (said["take"], said["not distinguished"]) == ("A", "C")
     assert said["gain over the best fit alone"].endswith(" ± 1.7")  # in points
 
 

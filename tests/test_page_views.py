@@ -47,8 +47,8 @@ def test_margins_have_no_exponents_and_an_interval_where_there_is_one():
 def test_every_source_that_answers_a_claim_is_shown():
     [view] = claim_views(claim(written_no=1, authors_unclear=1))
     assert {source["name"] for source in view["sources"]} == {"written", "authors"}
-    assert view["chance_told"] == ""
-    assert claim_views(claim(chance=0.05))[0]["chance_told"] == "5%"
+    assert view["chance_shown"] == ""
+    assert claim_views(claim(chance=0.05))[0]["chance_shown"] == "5%"
 
 
 def test_the_front_page_has_a_line_for_each_page_of_a_paper():

@@ -2,7 +2,7 @@
 How many clusters are there?
 ============================
 
-FedGEM is told how many components each client has, and finds out which of them are the same. The
+FedGEM is given how many components each client has, and finds out which of them are the same. The
 result depends on its parameter v (``final_radius_scale``). ``fedmix.selection.choose`` chooses v
 without labels.
 """

@@ -40,7 +40,7 @@ def finished(tmp_path_factory) -> Pipeline:
     """The smoke preset with one replication; copy it, do not change it.
 
     The folder ``loaded`` beside it has the modules of fedmix that each script has loaded, the file
-    ``told`` what Snakemake has printed.
+    ``output`` what Snakemake has printed.
     """
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
@@ -57,7 +57,7 @@ def _finished(folder: Path) -> Pipeline:
     (loaded / "sitecustomize.py").write_text(RECORD)
     path = os.pathsep.join([str(loaded), str(pipeline.project / "src")])
     done = pipeline.run(*TARGETS, environment={"PYTHONPATH": path, "LOADED": str(loaded)})
-    (folder / "told").write_text(done.stdout)
+    (folder / "output").write_text(done.stdout)
     (folder / "done").touch()
     return pipeline
 

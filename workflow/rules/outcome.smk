@@ -58,5 +58,5 @@ onerror:
     lines = [*summary_lines(SHOWN, STARTED), *failed_throughout(REQUEST, SHOWN)]
     print(*lines, sep="\n", file=sys.stderr)
     # Snakemake ends with lines of its own. What caused the failure comes after them.
-    for told in reversed(failed_jobs(".", STARTED)):
-        atexit.register(print, told, file=sys.stderr)
+    for line in reversed(failed_jobs(".", STARTED)):
+        atexit.register(print, line, file=sys.stderr)

@@ -192,10 +192,10 @@ def _nearest(cells: pd.DataFrame, score: Mapping[str, Any]) -> str:
 def _agreement(cells: pd.DataFrame) -> str:
     agree, differ = cells["verdict"].isin(NEAR).sum(), cells["verdict"].eq(DIFFERS).sum()
     in_mean = cells["verdict"].eq(AGREES_IN_MEAN).sum()
-    told = f" ({'' if in_mean == agree else f'{in_mean} of them '}in mean only)" if in_mean else ""
+    note = f" ({'' if in_mean == agree else f'{in_mean} of them '}in mean only)" if in_mean else ""
     undecided, never = (cells["verdict"].eq(name).sum() for name in (UNDECIDED, CANNOT_DECIDE))
     return (
-        f"agrees with {agree} of {len(cells)} values{told} and differs from {differ}"
+        f"agrees with {agree} of {len(cells)} values{note} and differs from {differ}"
         f"{_open(undecided, never)}"
     )
 
@@ -221,13 +221,13 @@ def _same(score: Mapping[str, Any], unit: str) -> str:
 
 def _elsewhere(cells: pd.DataFrame, role: str, lead: Lead, direction: str, unit: str) -> str:
     """Return a sentence on the lead in the other variants that have a role."""
-    told = []
+    leads = []
     for other in (name for name in SOURCES if name != role):
         own = cells[cells["role"] == other]
         found = lead_of(own, direction, lead.method)
         if found:
-            told.append(f"{_ahead_or_behind(found, unit)} ({_name(own)})")
-    return f"In other variants {lead.method} is {', '.join(told)}." if told else ""
+            leads.append(f"{_ahead_or_behind(found, unit)} ({_name(own)})")
+    return f"In other variants {lead.method} is {', '.join(leads)}." if leads else ""
 
 
 def _text_says_no(cells: pd.DataFrame, role: str) -> str:

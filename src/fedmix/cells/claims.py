@@ -149,7 +149,7 @@ def _evaluate(
     text_says_no = source != verdicts.WRITTEN and _verdict(claim, text) in (MIXED, REVERSED)
     near_differs = near and _verdict(claim, near) != answered
     says_little = chance is not None and chance > SAYS_LITTLE
-    told = {
+    notes = {
         "By construction": claim.get("by_construction"),
         "Fails on the published values": fails
         and claim.get("contradiction", "not looked into yet"),
@@ -167,7 +167,7 @@ def _evaluate(
         "Not run, or only on other data": "study" in claim and untested,
         "No answer where every replication failed": failed,
     }
-    remarks = [f"{what}: {said}" for what, said in told.items() if said]
+    remarks = [f"{what}: {said}" for what, said in notes.items() if said]
     return {
         **{name: claim.get(name, "") for name in _COPIED},
         "predicate": asked and predicates.in_words(asked, claim.get("parameters", {})),
@@ -342,7 +342,7 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     """Return every setting by its answer, or why there is none."""
     if verdict == UNTESTABLE:
         return claim.get("untestable", f"not run: no results of {claim.get('study')} that it needs")
-    names = _told_apart([check.place for check in checks])
+    names = _short_names([check.place for check in checks])
     parts = []
     for answer in (YES, NO, UNCLEAR):
         places = [names[check.place] for check in checks if check.answer == answer]
@@ -356,7 +356,7 @@ def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
     return "; ".join(parts) + enough
 
 
-def _told_apart(places: list[str]) -> dict[str, str]:
+def _short_names(places: list[str]) -> dict[str, str]:
     """Return the places' names without the parts that all have.
 
     Hyphens separate the parts of a setting's id, commas those of a row of a published table.

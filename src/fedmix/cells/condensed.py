@@ -107,7 +107,7 @@ def advice(cells: Cells, metric: str, alone: str, harmed: str) -> Iterator[Sayin
         yield row, "gain over the best fit alone", points, best
         yield row, "best fit alone", by_oneself["label"], by_oneself
         yield row, "clients harmed", f"{lost[0]:.0%}" if lost else "–", best
-        yield row, "not told apart", "; ".join(equal) if pays and equal else "–", best
+        yield row, "not distinguished", "; ".join(equal) if pays and equal else "–", best
 
 
 def _paired(one: Mapping[str, Any], other: Mapping[str, Any]) -> Effect | None:

@@ -136,7 +136,7 @@ def share_of(
     )
     counts = int(decided.sum()), int((~decided).sum())
     tells = of == "variants" or choices is not None
-    by = _told_apart(decided, choices) if tells else ""
+    by = _decided_by(decided, choices) if tells else ""
     return Share(float(flags.mean()), len(flags), of, where, choice, *counts, by)
 
 
@@ -172,8 +172,8 @@ def _decisive(flags: pd.Series, choices: pd.DataFrame) -> str:
     return f"depending most on {name.replace('_', ' ')}" + (f": {values}" if values else "")
 
 
-def _told_apart(decided: pd.Series, choices: pd.DataFrame | None) -> str:
-    """Return what tells protocols in which a claim holds from the others, beyond noise.
+def _decided_by(decided: pd.Series, choices: pd.DataFrame | None) -> str:
+    """Return which choice decides, beyond noise, in which protocols a claim holds.
 
     Variants are readings of their own, so that they are named themselves.
     """

@@ -275,14 +275,14 @@ def explain_run(
     if judged and judged[0].get("counted"):
         *_, said = verdict_lines(judged[0])
         yield from [f"{judged[0]['variant']}: {said}", ""]
-    told: dict[str, list[str]] = {}
+    above: dict[str, list[str]] = {}
     for cell in cells:
         yield cell["variant"]
         yield from variant_lines(cell, variants)
         for title, own in explainer.facts(cell).items():
-            if told.get(title) == own:
+            if above.get(title) == own:
                 yield f"{title}: as above"
             else:
                 yield from (title, *(f"  {line}" for line in own))
-            told[title] = own
+            above[title] = own
         yield ""

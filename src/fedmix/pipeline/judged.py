@@ -242,8 +242,8 @@ def _source(claim: Mapping[str, str], source: str, words: str) -> Iterator[str]:
 
 def _margin(claim: Mapping[str, str], source: str) -> str:
     names = ("median", "smallest", "low", "high")
-    told = [claim[f"{source}_{name}"] for name in names]
-    if not all(told):
+    numbers = [claim[f"{source}_{name}"] for name in names]
+    if not all(numbers):
         return ""
-    median, smallest, low, high = (f"{float(number):+.3g}" for number in told)
+    median, smallest, low, high = (f"{float(number):+.3g}" for number in numbers)
     return f"; margin {median} (median), {smallest} (least, 99 % [{low}, {high}])"

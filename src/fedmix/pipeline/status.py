@@ -129,10 +129,10 @@ def _first_message(block: Path, method: str) -> str:
 def error_in(log: Path) -> str:
     """Return the last error in a job's log, or an empty string if the job did not write one."""
     text = log.read_text(encoding="utf-8", errors="replace")
-    _, failed, told = text.rpartition("the job failed\n")
+    _, failed, after = text.rpartition("the job failed\n")
     if not failed:
         return ""
-    return next(reversed(_FAILURE.findall(told)), "an error that its log shows")
+    return next(reversed(_FAILURE.findall(after)), "an error that its log shows")
 
 
 def status_lines(cells: list[CellStatus], asked: str, study: str | None = None) -> Iterator[str]:
@@ -185,10 +185,10 @@ def _blocks(cells: list[CellStatus], kind: str) -> int:
 
 def _counted(cells: list[CellStatus]) -> str:
     counts = {kind: _blocks(cells, kind) for kind in ("started", "failed")}
-    told = [f", {count} {kind}" for kind, count in counts.items() if count]
+    parts = [f", {count} {kind}" for kind, count in counts.items() if count]
     if failed := sum(cell.replications_failed for cell in cells):
-        told.append(f", {number_of(failed, 'replication')} failed")
-    return "".join(told)
+        parts.append(f", {number_of(failed, 'replication')} failed")
+    return "".join(parts)
 
 
 def evidence_lines(request: Request) -> Iterator[str]:
@@ -342,8 +342,8 @@ def _verdict_lines(audit: Path) -> Iterator[str]:
         tables = [row for row in scores if row["paper"] == paper]
         values = {name: sum(int(row[name]) for row in tables) for name in COUNTED}
         found = Counter(row["verdict"] for row in claims if row["paper"] == paper)
-        told = {"published values": values, "claims": {v: found[v] for v in CLAIM_VERDICTS}}
-        yield from (f"{paper}, {what}: {tally(n)}" for what, n in told.items() if any(n.values()))
+        counts = {"published values": values, "claims": {v: found[v] for v in CLAIM_VERDICTS}}
+        yield from (f"{paper}, {what}: {tally(n)}" for what, n in counts.items() if any(n.values()))
 
 
 def require_past(files: Iterable[Path]) -> None:

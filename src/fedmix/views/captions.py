@@ -92,8 +92,8 @@ def replications(cells: pd.DataFrame, preset: str, exceptions: str) -> str:
 def failed_fits(cells: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each method in each setting where replications failed."""
     fit = ["study", "variant", "setting", "method"]
-    told = cells.loc[cells["failed"] > 0, [*fit, "label", "failed", "failures"]]
-    return told.drop_duplicates(fit)
+    found = cells.loc[cells["failed"] > 0, [*fit, "label", "failed", "failures"]]
+    return found.drop_duplicates(fit)
 
 
 def failures(cells: pd.DataFrame) -> str:
@@ -106,10 +106,10 @@ def failures(cells: pd.DataFrame) -> str:
         kind, _, message = each["failures"].iloc[0].rstrip(".").partition(": ")
         own = by_kind.setdefault(kind, (message, []))[1]
         own.append(f"{label} ({each['failed'].sum()})")
-    told = [
+    kinds = [
         f"{kind} in {joined(own)}, first: {message}" for kind, (message, own) in by_kind.items()
     ]
-    return f"Failed replications, which are left out: {'; '.join(told)}." if told else ""
+    return f"Failed replications, which are left out: {'; '.join(kinds)}." if kinds else ""
 
 
 def written_by() -> str:
@@ -181,8 +181,8 @@ def leaderboard(ranked: pd.DataFrame, n_data: int, n: int, variant: str = "") ->
         return f"{order} With fewer than {COMPARABLE} replications, no groups are formed."
     width = critical_difference(len(names), n_data)
     same = [f"{names[first]} to {names[last]}" for first, last in groups(means, width)]
-    told = "; ".join(same) or "none"
-    return f"{order} Not distinguished (critical difference {width:.1f}): {told}."
+    alike = "; ".join(same) or "none"
+    return f"{order} Not distinguished (critical difference {width:.1f}): {alike}."
 
 
 def variants_explained(cells: pd.DataFrame, explained: Mapping[str, str]) -> list[str]:

@@ -87,7 +87,7 @@ def draw_search(
 
 def _replications(scores: pd.DataFrame) -> str:
     drawn, judged = (scores.loc[scores["kind"] == kind, "replications"] for kind in (DRAWN, JUDGED))
-    return f"n = {_replications_told(drawn)} per drawn protocol, {judged.max()} per judged one."
+    return f"n = {_in_words(drawn)} per drawn protocol, {judged.max()} per judged one."
 
 
 def draw_claims(
@@ -101,15 +101,15 @@ def draw_claims(
     own = curves[curves["search"] == space.name]
     with house_style():
         figure = claims_figure(space, own)
-    told = ", ".join(
-        f"{_replications_told(each['replications'])} of protocols that were "
+    numbers = ", ".join(
+        f"{_in_words(each['replications'])} of protocols that were "
         + ("drawn" if kind == DRAWN else "near the published values")
         for kind, each in own.groupby("kind")
     )
-    save_figure(figure, outputs, f"{CAPTION_OF_CLAIMS} {told}. Preset {preset}. {written_by()}")
+    save_figure(figure, outputs, f"{CAPTION_OF_CLAIMS} {numbers}. Preset {preset}. {written_by()}")
 
 
-def _replications_told(numbers: pd.Series) -> str:
+def _in_words(numbers: pd.Series) -> str:
     """Return the numbers of replications of protocols, such as ``"3 to 10 replications"``."""
     least, most = numbers.min(), numbers.max()
     return number_of(most, "replication") if least == most else f"{least} to {most} replications"

@@ -23,7 +23,7 @@ from fedmix.views.captions import in_words, names_of
 from fedmix.views.figures.build import copy_light
 from fedmix.views.format import tally, to_markdown, without_html
 from fedmix.views.page.contents import Figure, Page, PageContext, light_image, pages_of
-from fedmix.views.page.views import about, claim_counts, score_in_words, share_told
+from fedmix.views.page.views import about, claim_counts, in_percent, score_in_words
 from fedmix.views.tables.build import as_text
 from fedmix.views.tables.layout import lay_out
 
@@ -63,12 +63,12 @@ def export_reproduction(
         (folder / name).mkdir(parents=True)
     kept = _with_figures_in(folder / "figures", context)
     listed = claims_table(context.claims)
-    told = listed.assign(
+    shown = listed.assign(
         where=listed["where"].map(context.in_names),
-        chance=listed["chance"].map(share_told),
+        chance=listed["chance"].map(in_percent),
         remarks=[context.in_names(_in_sentences(own)) for own in context.claims["remarks"]],
     )
-    summary = told[["paper", "section", "claim", "verdict", "where", "chance", "remarks"]]
+    summary = shown[["paper", "section", "claim", "verdict", "where", "chance", "remarks"]]
     write_text(
         folder / "cells.csv", cells_table(context.cells).to_csv(index=False, float_format="%.6g")
     )
@@ -143,8 +143,8 @@ def table_page(page: Page, table: Mapping[str, Any], context: PageContext, text:
     lines = [f"# {without_html(table['title'])}", ""]
     scores = _scores_of(table["name"], context)
     for row in scores:
-        told = f"**{row['answer']}** {row['more']}".rstrip(), score_in_words(row)
-        lines += [f"{sentence}\n" for sentence in told if sentence]
+        said = f"**{row['answer']}** {row['more']}".rstrip(), score_in_words(row)
+        lines += [f"{sentence}\n" for sentence in said if sentence]
     counts = claim_counts(about(page, context.claims, "section"))
     if counts and table is page.tables[0] and page.is_published:
         apart = f" {_SEARCHED_APART}" if any(row["variant"] == SEARCHED for row in scores) else ""
@@ -251,8 +251,8 @@ def _figures(figures: Iterable[Figure], folder: str = "../figures") -> Iterator[
 def _searches(page: Page, context: PageContext) -> Iterator[str]:
     for search in page.searches:
         yield "## Which protocol gives these values?\n"
-        told = map(context.in_names, search.read_words())
-        yield from (f"- {without_html(sentence)}" for sentence in told)
+        found = map(context.in_names, search.read_words())
+        yield from (f"- {without_html(sentence)}" for sentence in found)
         yield ""
         yield from _figures(search.figures)
 
@@ -265,9 +265,9 @@ def _claims(page: Page, context: PageContext) -> Iterator[str]:
         quote = f" “{claim['quote']}”" if claim["quote"] else ""
         found = f": {context.in_names(claim['where'])}" if claim["where"] else ""
         said = f"{claim['claim']}{quote} ({claim['section']}) **{claim['verdict']}**{found}"
-        told = f"{said.rstrip('.')}."
+        sentence = f"{said.rstrip('.')}."
         remarks = context.in_names(_in_sentences(claim["remarks"]))
-        yield f"- {without_html(f'{told} {remarks}'.rstrip())}"
+        yield f"- {without_html(f'{sentence} {remarks}'.rstrip())}"
 
 
 def _in_sentences(remarks: Iterable[str]) -> str:

@@ -125,12 +125,12 @@ def claim_views(claims: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         row
         | {"order": CLAIM_VERDICTS.index(row["verdict"]), "sources": _sources(row)}
-        | {"chance_told": share_told(row["chance"])}
+        | {"chance_shown": in_percent(row["chance"])}
         for row in claims.to_dict("records")
     ]
 
 
-def share_told(share: float | None) -> str:
+def in_percent(share: float | None) -> str:
     """Return a share in percent; empty without one."""
     return "" if is_missing(share) else f"{share:.0%}"
 
@@ -207,8 +207,8 @@ def score_in_words(score: Mapping[str, Any]) -> str:
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
     """Return the score of one table; None for a table without published values."""
     for row in scores[scores["item"] == item].to_dict("records"):
-        told = {"variant": in_words(row["variant"]), "counts": _counted(row)}
-        return row | told | {"power": share_told(row["power"]), "expected": _expected(row)}
+        shown = {"variant": in_words(row["variant"]), "counts": _counted(row)}
+        return row | shown | {"power": in_percent(row["power"]), "expected": _expected(row)}
     return None
 
 

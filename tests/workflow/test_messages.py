@@ -1,4 +1,4 @@
-"""What a run tells: what is wrong with a request before any job, and what became of it."""
+"""The messages of a run: what is wrong with a request before any job, and what it made."""
 
 import re
 import shutil
@@ -36,7 +36,7 @@ FIGURE = """
 
 
 def test_a_run_ends_with_what_it_made(finished):
-    output = (finished.project.parent / "told").read_text()
+    output = (finished.project.parent / "output").read_text()
     assert "\ntables in results/smoke/tables: fedgrem_table1\n" in output
     assert re.search(r"of \d+ steps \(\d+%\) done", output)
 
