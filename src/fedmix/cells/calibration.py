@@ -75,20 +75,20 @@ def simulate(
     'agrees'
     """
     rng = np.random.default_rng([0, n, printed_replications, digits])
-    print_mean, own_mean = (
+    published_mean, own_mean = (
         sd / np.sqrt(size) * rng.standard_normal(times)
         + np.sqrt(draws[0]) * rng.standard_normal(times)
         for size in (printed_replications, n)
     )
-    print_sd, own_sd = (
+    published_sd, own_sd = (
         sd * np.sqrt(rng.chisquare(size - 1, times) / (size - 1))
         for size in (printed_replications, n)
     )
     # The last published digit may fall anywhere, because a true mean does.
     place = rng.random(times) * 10.0**-digits
-    print_mean = np.round(print_mean + place, digits) - place
-    difference = own_mean - print_mean
-    known = np.round(print_sd, digits), printed_replications, digits, draws
+    published_mean = np.round(published_mean + place, digits) - place
+    difference = own_mean - published_mean
+    known = np.round(published_sd, digits), printed_replications, digits, draws
     return decide(difference, own_sd, n, *known)[-1]
 
 
