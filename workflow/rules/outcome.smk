@@ -18,7 +18,7 @@ from fedmix.storage import require_writable
 
 STARTED = time.time()
 
-# Without Snakemake's records it takes files for good that an earlier request made.
+# Without its records Snakemake regards files that an earlier request made as up to date.
 if not config["partial"] and not any(Path(".snakemake/metadata").glob("*")):
     lacks = lacking(REQUEST, SHOWN)
     if lacks:
