@@ -1,8 +1,9 @@
-"""The cost of a replication of a method, used to size blocks and to forecast run time.
+"""The cost of a replication of a method, which Snakemake does not know.
 
-``config/costs.csv`` holds measured costs, one row per study, data set, variant and method, each
-with the speed of the machine that it was measured on. A plan depends on this file and not on the
-machine, so blocks have the same names everywhere. A forecast is in seconds of the machine here.
+It sizes blocks and forecasts the run time. ``config/costs.csv`` holds measured costs, one row per
+study, data set, variant and method, each with the speed of the machine that it was measured on. A
+plan depends on this file and not on the machine, so blocks have the same names everywhere. A
+forecast is in seconds of the machine here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Explain where a number comes from, in the order of the data flow.
+"""Explain where a number comes from, which Snakemake cannot do, in the order of the data flow.
 
 ``python -m fedmix explain`` prints the same text as the page shows for every cell. Where nothing
 has been run, the kept pages explain it more briefly.

@@ -1,6 +1,7 @@
-"""Hashes of the code, data and configuration behind a result, and the stamp of kept pages.
+"""Hashes of code, data and configuration: Snakemake does not look into the modules of a script.
 
-Rules have these hashes as parameters, so that a change reruns what depends on it.
+Rules have these hashes as parameters, so that a change reruns what depends on it. They are also in
+the stamp of kept pages.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Run replications again: one, to see its errors, or a sample, to adopt the evidence of other code.
+"""Run single replications again, which Snakemake cannot do, because its jobs run whole blocks.
 
-A changed file changes the key of every replication that depends on it, most often without a change
-of any number. A seeded sample is run again. If all numbers are equal, the evidence gets the new
-keys, and a record of the check; otherwise it stays stale. Evidence that other versions of
-libraries made is checked in the same way.
+One runs again to show its errors, a sample to adopt the evidence of other code. A changed file
+changes the key of every replication that depends on it, most often without a change of any number.
+A seeded sample is run again. If all numbers are equal, the evidence gets the new keys, and a record
+of the check; otherwise it stays stale. Evidence that other versions of libraries made is checked in
+the same way.
 """
 
 from __future__ import annotations

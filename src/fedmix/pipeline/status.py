@@ -1,4 +1,4 @@
-"""The state of a run: what is done, what it checks at its start, and what it says at its end."""
+"""The state of a run by study and method, its checks and its summary: Snakemake knows only jobs."""
 
 from __future__ import annotations
 
