@@ -5,28 +5,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import requests
 
+from crates import validate
 from fedmix.pipeline.keep import DOCUMENTS, METADATA, describe_crate, write_zip
 
 ROOT = Path(__file__).parents[1]
 RESULT = "evidence/study.parquet"
 ENDED = "2026-01-02T03:04:05+00:00"
-# The part of RO-Crate 1.1's context that is used; the whole lies on a server.
-SCHEMA_ORG = [
-    "about", "citation", "CreateAction", "CreativeWork", "ComputerLanguage", "Dataset",
-    "datePublished", "description", "encodingFormat", "endTime", "hasPart", "identifier",
-    "instrument", "isBasedOn", "license", "mainEntity", "mentions", "name", "object",
-    "programmingLanguage", "result", "SoftwareSourceCode", "url", "version",
-]  # fmt: skip
-CONTEXT = {
-    "@context": {
-        **{term: f"http://schema.org/{term}" for term in SCHEMA_ORG},
-        "File": "http://schema.org/MediaObject",
-        "conformsTo": "http://purl.org/dc/terms/conformsTo",
-        "ComputationalWorkflow": "https://bioschemas.org/ComputationalWorkflow",
-    }
-}
 
 
 def described(**changes):
@@ -53,31 +38,6 @@ def made(tmp_path):
     files |= {METADATA: json.dumps(described()).encode(), RESULT: b"numbers"}
     write_zip(tmp_path / "archive.zip", files)
     return tmp_path / "archive.zip"
-
-
-def served(url):
-    """What a server would answer."""
-    answer = requests.Response()
-    answer.status_code = 200 if url == "https://w3id.org/ro/crate/1.1/context" else 404
-    answer.headers["Content-Type"] = "application/ld+json"
-    answer._content = json.dumps(CONTEXT).encode()
-    return answer
-
-
-def validate(folder, monkeypatch):
-    services = pytest.importorskip("rocrate_validator.services")
-    from rocrate_validator.models import Severity
-    from rocrate_validator.utils.http import HttpRequester
-
-    monkeypatch.setattr(HttpRequester, "get", lambda self, url, **_: served(url), raising=False)
-    outcome = services.validate(
-        services.ValidationSettings(
-            rocrate_uri=str(folder),
-            profile_identifier="workflow-run-crate-0.5",
-            requirement_severity=Severity.REQUIRED,
-        )
-    )
-    return [issue.message for issue in outcome.get_issues()]
 
 
 @pytest.mark.slow

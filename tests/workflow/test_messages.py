@@ -1,7 +1,6 @@
 """The messages of a run: what is wrong with a request before any job, and what it made."""
 
 import re
-import shutil
 import subprocess
 import sys
 
@@ -10,7 +9,7 @@ import pytest
 from fedmix.configuration import read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.request import read_request
-from pipeline import COLLECTED, SMOKE, Pipeline, jobs_of
+from pipeline import COLLECTED, SMOKE, Pipeline
 
 pytestmark = pytest.mark.workflow
 
@@ -122,29 +121,6 @@ def test_a_mirror_that_is_no_folder_is_told_before_any_job(finished):
     assert failed.returncode != 0
     assert "The mirror /nowhere is not a folder" in failed.stdout
     assert "Building DAG" not in failed.stdout
-
-
-def test_a_table_comes_from_an_archive_and_no_method_runs(pipeline, tmp_path):
-    shutil.move(pipeline.work / "results/smoke/archive.zip", tmp_path / "archive.zip")
-    table = pipeline.work / "results/smoke/tables/fedgrem_table1.md"
-    before = table.read_text()
-    shutil.rmtree(pipeline.work)
-    pipeline.work.mkdir()
-    added = pipeline.command(
-        "evidence", "add", tmp_path / "archive.zip", "--directory", pipeline.work
-    )
-    assert added.stdout == "fedgrem_real: 6 replications added\n", added.stderr
-    assert jobs_of(pipeline.run("fedgrem_table1")) == {
-        "collect_results": 1,
-        "make_table": 1,
-        "fedgrem_table1": 1,
-    }
-    assert table.read_text() == before
-    assert not (pipeline.work / "data").exists()
-    anew = pipeline.planned("fedgrem_table1", config={"evidence": False})
-    assert anew["run_methods"] == 2
-    more = pipeline.planned("fedgrem_table1", config={"replications": 2})
-    assert more["run_methods"] == 2
 
 
 def test_a_wrong_request_is_told_and_ends_the_run(pipeline):
