@@ -120,14 +120,14 @@ def experiments_page() -> str:
     return page(parts)
 
 
-def _listed(told: Mapping[str, str]) -> str:
-    return "\n".join(f"- `{name}`: {text}" for name, text in told.items())
+def _listed(given: Mapping[str, str]) -> str:
+    return "\n".join(f"- `{name}`: {text}" for name, text in given.items())
 
 
 def _described(
     node: Mapping[str, Any], root: Mapping[str, Any], indent: str, above: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Yield one bullet a key, nested keys below it; a part within itself is not told again."""
+    """Yield one bullet a key, nested keys below it; a part within itself is not given again."""
     if "$ref" in node:
         if node["$ref"] in above:
             return
@@ -144,14 +144,14 @@ def _described(
     for part in [*inner, *node.get("patternProperties", {}).values()]:
         if isinstance(part, Mapping):
             yield from _described(part, root, indent, above)
-    told: set[str] = set()
+    given: set[str] = set()
     for form in [*node.get("oneOf", []), *node.get("anyOf", [])]:
         own_indent = indent
         if "discriminator" in node:
             yield f"{indent}- {_tag(form, root, node['discriminator']['propertyName'])}:"
             own_indent += "  "
-        lines = [line for line in _described(form, root, own_indent, above) if line not in told]
-        told.update(lines)  # what several forms have is described with the first one
+        lines = [line for line in _described(form, root, own_indent, above) if line not in given]
+        given.update(lines)  # what several forms have is described with the first one
         yield from lines
 
 
@@ -187,8 +187,8 @@ def _kind(node: Mapping[str, Any], root: Mapping[str, Any]) -> str:
 
 def _default(node: Mapping[str, Any]) -> str:
     """Return a default that says something: an empty one, or none, is what a key left out gives."""
-    told = node.get("default") not in (None, "", [], {})
-    return f", default `{json.dumps(node['default'])}`" if told else ""
+    given = node.get("default") not in (None, "", [], {})
+    return f", default `{json.dumps(node['default'])}`" if given else ""
 
 
 def datasets_page() -> str:

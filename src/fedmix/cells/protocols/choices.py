@@ -142,7 +142,7 @@ class Choice(Declared):
     def meant(self, text: str) -> Value:
         """Return the value that a protocol's text means.
 
-        It is an error if it means none, for the space was changed after the protocol was kept.
+        It is an error if it means none, because the space was changed after the protocol was kept.
         """
         for value in self.values:
             if value.is_meant(text):

@@ -201,10 +201,10 @@ def read_search(
     runs = pd.concat([read_table(own / RUNS) for own in there], ignore_index=True)
     drawn = protocols[protocols["kind"] == DRAWN]
     for choice in space.choices:
-        told = drawn[drawn[choice] != ""].groupby("protocol")[choice].nunique()
-        if (told > 1).any():
+        numbers = drawn[drawn[choice] != ""].groupby("protocol")[choice].nunique()
+        if (numbers > 1).any():
             raise DataError(
-                f"{folder}: tables have different protocols of the name {told.idxmax()!r} "
+                f"{folder}: tables have different protocols of the name {numbers.idxmax()!r} "
                 f"({choice}). The space was changed after one of them was searched, so all must be "
                 "searched again."
             )
