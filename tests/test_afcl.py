@@ -8,11 +8,19 @@ import pytest
 
 from fedmix import Clients
 from fedmix.errors import ConfigurationError
-from fedmix.kernels.afcl import compete, group, near
+from fedmix.kernels import competition
+from fedmix.kernels.afcl import group, near
+from fedmix.kernels.competition import COOPERATION_FLOOR, local_order, nearest
 from fedmix.methods.afcl import AFCL, Server, _range
 from fedmix.methods.centroids import without_repeats
 
 PROGRAM = json.loads((Path(__file__).parent / "data/afcl/fixture.json").read_text())
+
+
+def compete(points, seeds, place_of, wins, rates):
+    """Let seeds compete without good guesses."""
+    guesses = np.zeros(len(points), dtype=np.int64)
+    competition.compete(points, guesses, seeds, place_of, wins, rates)
 
 
 def server_of(case):
@@ -117,6 +125,55 @@ def test_equal_seeds_move_and_are_grouped_as_different_ones_do():
         of_copies = group(near(copies.reshape(-1, 2), 0.3), np.arange(30).reshape(5, 6))
         np.testing.assert_array_equal(of_places[0], of_copies[0])
         assert of_places[1] == of_copies[1]
+
+
+def plain_competition(points, seeds, wins, rates):
+    """Present points one by one, as the program does: no blocks, and no places of equal seeds."""
+    for point in points:
+        handicapped = wins / wins.sum() * squared_distances(point, seeds)
+        winner = np.argmin(handicapped)
+        reach = max(squared_distances(point, seeds)[winner], COOPERATION_FLOOR)
+        wins[winner] += 1
+        close = squared_distances(seeds[winner], seeds) <= reach
+        seeds[close] += rates * (point - seeds[close])
+
+
+def squared_distances(point, seeds):
+    return np.cumsum((point - seeds) ** 2, axis=1)[:, -1]  # added in the order of the features
+
+
+@pytest.mark.parametrize(("n_seeds", "n_features"), [(5, 1), (40, 3), (100, 10), (200, 37)])
+@pytest.mark.parametrize("rate", [0.001, 0.3, 1.5])
+def test_blocks_change_no_bit_of_the_competition(n_seeds, n_features, rate):
+    rng = np.random.default_rng(n_seeds)
+    centres = rng.uniform(size=(4, n_features))
+    seeds = centres[rng.integers(4, size=n_seeds)] + rng.normal(0, 0.05, (n_seeds, n_features))
+    seeds[1::7] = seeds[0]  # some are equal
+    guesses = rng.integers(n_seeds, size=60)
+    points = seeds[guesses] + rng.normal(0, 0.05, (60, n_features))
+    points[::3] = seeds[guesses[::3]]  # some are seeds
+    rates = rate * rng.uniform(size=n_features)
+    places, place_of = without_repeats(seeds)
+    order = local_order(places)
+    places, place_of = places[order], np.argsort(order)[place_of]
+    true_wins, wins = np.ones(n_seeds), np.ones(n_seeds)
+    plain_competition(points, seeds, true_wins, rates)
+    competition.compete(points, guesses, places, place_of, wins, rates)
+    np.testing.assert_array_equal(wins, true_wins)
+    np.testing.assert_array_equal(places[place_of], seeds)
+
+
+@pytest.mark.parametrize("n_features", [1, 10, 37])
+def test_blocks_change_no_nearest_seed(n_features):
+    rng = np.random.default_rng(0)
+    points, places = (rng.integers(4, size=(n, n_features)) / 4 for n in (90, 150))
+    places = without_repeats(places)[0]  # with many ties
+    distances = np.array([squared_distances(point, places) for point in points])
+    order = local_order(places)
+    assert sorted(order) == list(range(len(places)))
+    guesses = rng.integers(len(places), size=90)
+    labels = nearest(points, places[order], order, guesses)
+    np.testing.assert_array_equal(labels, distances.argmin(axis=1))
 
 
 def test_frequent_winners_are_handicapped():

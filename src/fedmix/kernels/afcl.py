@@ -1,4 +1,4 @@
-"""Hot loops of AFCL: clients' messages, the competition among seeds, groups of close seeds."""
+"""Hot loops of AFCL: clients' messages, groups of close seeds and the index of the groups."""
 
 from __future__ import annotations
 
@@ -6,42 +6,6 @@ import numpy as np
 
 from fedmix.kernels.compiler import njit
 from fedmix.kernels.distances import squared_distances_from
-
-COOPERATION_FLOOR = 1e-4  # squared distance within which a seed always moves with the winner
-
-
-@njit(cache=True)
-def compete(points, places, place_of, wins, rates, floor=COOPERATION_FLOOR):
-    """Present points one by one: the winner and the seeds near it move towards the point.
-
-    The points (n, d) are those of one client, as the server rebuilds them. Equal seeds always move
-    alike, so each of the ``places`` (m, d) where seeds are is moved once, in place. ``place_of``
-    (k,) is the place of each seed, and ``wins`` (k,) counts its wins, in place. Each feature has a
-    learning rate, (d,). Seeds within the squared distance ``floor`` of the winner always move, and
-    so do those that are no farther from it than the point.
-    """
-    n_seeds, n_places = len(place_of), len(places)
-    columns = places.T.copy()  # the inner loops run over places
-    distances, handicapped = np.empty(n_places), np.empty(n_seeds)
-    total = wins.sum()
-    for point in points:
-        squared_distances_from(point, columns, distances)
-        for j in range(n_seeds):
-            handicapped[j] = wins[j] / total * distances[place_of[j]]
-        winner = 0
-        for j in range(n_seeds):
-            if handicapped[j] < handicapped[winner]:
-                winner = j
-        reach = max(distances[place_of[winner]], floor)
-        wins[winner] += 1
-        total += 1
-        squared_distances_from(columns[:, place_of[winner]].copy(), columns, distances)
-        for f in range(len(point)):
-            row, rate, target = columns[f], rates[f], point[f]
-            for j in range(n_places):
-                moved = row[j] + rate * (target - row[j])
-                row[j] = moved if distances[j] <= reach else row[j]
-    places[:] = columns.T
 
 
 @njit(cache=True)
@@ -98,7 +62,7 @@ def group(close, place_of):
     neighbours = [np.flatnonzero(row) for row in close]
     later = np.bincount(place_of.ravel(), minlength=n_places)  # copies still to come, with this one
     groups_of = np.zeros((n_places, n_places), dtype=np.bool_)
-    youngest = np.full(n_places, -1)
+    oldest, youngest = np.full(n_places, n_places), np.full(n_places, -1)  # group of each place
     n_groups = n_alone = 0
     members = [(0, 0, 0) for _ in range(0)]
     for client, own_places in enumerate(place_of):
@@ -115,10 +79,11 @@ def group(close, place_of):
                 for place in neighbours[own]:
                     if later[place] > 0:
                         groups_of[place, chosen] = True
+                        oldest[place] = min(oldest[place], chosen)
                         youngest[place] = max(youngest[place], chosen)
             if youngest[own] == -1:
                 n_alone += 1
-            for g in range(youngest[own] + 1):
+            for g in range(oldest[own], youngest[own] + 1):
                 if groups_of[own, g]:
                     members.append((g, client, seed))
             later[own] -= 1
@@ -126,3 +91,37 @@ def group(close, place_of):
     for i, member in enumerate(members):
         table[i] = member
     return table, n_alone
+
+
+@njit(cache=True)
+def add_members(members, shares, weights, of_copies, sums):
+    """Add to each group's ``sums`` (n, p) its members' values, times share and weight, in turn.
+
+    ``members`` (m, 3) are groups, clients and seeds, ``shares`` and ``weights`` are (m,), and
+    ``of_copies`` (G, k, p) the values of each client's copies.
+    """
+    for i in range(len(members)):
+        group, client, seed = members[i]
+        factor, values, total = shares[i] * weights[i], of_copies[client, seed], sums[group]
+        for f in range(len(values)):
+            total[f] += factor * values[f]
+
+
+@njit(cache=True, error_model="numpy")
+def largest_ratios(spreads, centres):
+    """Return each cluster's largest (spread + spread) / distance to another, (n,).
+
+    Ratios that are undefined count as 0. The spreads are (n,), the centres (n, d).
+    """
+    n_clusters = len(spreads)
+    columns = centres.T.copy()  # the inner loops run over clusters
+    largest, ratios = np.zeros(n_clusters), np.empty(n_clusters)
+    for i in range(n_clusters):
+        own = ratios[:i]
+        squared_distances_from(centres[i], columns, own)
+        for j in range(i):
+            own[j] = (spreads[i] + spreads[j]) / np.sqrt(own[j])
+        for j in range(i):
+            largest[i] = own[j] if own[j] > largest[i] else largest[i]
+            largest[j] = own[j] if own[j] > largest[j] else largest[j]
+    return largest

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedmix.clients import Clients
-from fedmix.kernels.afcl import compete, describe, group, near
+from fedmix.kernels.afcl import add_members, describe, group, largest_ratios, near
+from fedmix.kernels.competition import compete, local_order, nearest
 from fedmix.methods.base import Constraints, FloatArray, IntArray, register
 from fedmix.methods.centroids import (
     CentroidClustering,
     components_of,
-    nearest_centre,
     without_repeats,
 )
 from fedmix.streams import generator_of
@@ -130,6 +130,13 @@ class AFCL(CentroidClustering):
         server, heard = self._train(scaled.subset(np.flatnonzero(clients.sizes)), n_components, rng)
         self._set_centres(low + width * server.merged())
         self._count_floats(server, heard)
+
+    def _predict(self, clients: Clients) -> list[IntArray]:
+        """Label each point with its nearest centre."""
+        order = local_order(self.cluster_centers_)
+        guesses = np.zeros(clients.n_points, dtype=np.int64)
+        labels = nearest(clients.points, self.cluster_centers_[order], order, guesses)
+        return clients.split(labels)
 
     def _train(
         self, clients: Clients, n_components: IntArray, rng: np.random.Generator
@@ -246,6 +253,7 @@ class Server:
         self.index = -1.0
         self.stopped = False
         self._copies = [seeds] * n_clients
+        self._labels = np.zeros(clients.n_points, dtype=np.int64)  # each point's nearest seed
         # The clients' messages: rate times (point - nearest seed), each with its seed's number;
         # the mean distance of a seed's points from their centre, and that centre.
         self._differences: dict[int, tuple[FloatArray, IntArray]] = {}
@@ -257,9 +265,11 @@ class Server:
 
         If the index has changed by no more than the tolerance, AFCL stops and no seed moves.
         """
-        places, place_of = without_repeats(self.seeds)
+        places, place_of = _places(self.seeds)
         first = np.unique(place_of, return_index=True)[1]  # of equally near seeds the first counts
-        labels = self.clients.split(first[nearest_centre(self.clients.points, places)])
+        guesses = place_of[self._labels]
+        self._labels = nearest(self.clients.points, places, first, guesses)
+        labels = self.clients.split(self._labels)
         for g in np.flatnonzero(speaks).tolist():
             self._copies[g] = self.seeds
             self._speak(g, labels[g])
@@ -268,7 +278,7 @@ class Server:
         if abs(self.index - previous) <= self.stop_tolerance:
             self.stopped = True
             return
-        self._compete()
+        self._compete(places, place_of)
         for g in self.taking_part.tolist():
             self._copies[g] = self.seeds
         self._update_rates()
@@ -305,16 +315,15 @@ class Server:
         self.client_weights = np.where(replayed, 1 / (1 + shares), weights)
         self.taking_part = np.flatnonzero(speaks | replayed)
 
-    def _compete(self) -> None:
+    def _compete(self, places: FloatArray, place_of: IntArray) -> None:
         """Recover the points sent, client by client, and let the new seeds compete for them."""
         rates = np.where(self.rates == 0, 1.0, self.rates)
-        places, place_of = without_repeats(self.seeds)
         self.wins = np.ones(len(self.seeds))
         for g in self.taking_part.tolist():
             differences, of_seed = self._differences[g]
             own_rates = rates * self.client_weights[g]
             objects = differences / own_rates + self._copies[g][of_seed]
-            compete(objects, places, place_of, self.wins, own_rates)
+            compete(objects, of_seed, places, place_of, self.wins, own_rates)
         self.seeds = places[place_of]
 
     def _update_rates(self) -> None:
@@ -348,14 +357,21 @@ class Server:
         with np.errstate(invalid="ignore"):  # a group without points is undefined
             shares = points / np.bincount(members[:, 0], points, n_groups)[members[:, 0]]
         counted = np.isin(members[:, 1], self.taking_part)
-        (groups, clients, seeds), shares = members[counted].T, shares[counted]
-        weights = self.client_weights[clients]
+        members, shares = members[counted], shares[counted]
+        weights = self.client_weights[members[:, 1]]
         # One cluster at the origin represents all: their ratios to each other are undefined.
         times = np.append(np.ones(n_groups), [n_alone] if n_alone else [])
-        spreads, centres = np.zeros(len(times)), np.zeros((len(times), self.seeds.shape[1]))
-        np.add.at(spreads, groups, (1 + shares) * weights * self._spreads[clients, seeds])
-        np.add.at(centres, groups, (shares * weights)[:, None] * self._centres[clients, seeds])
-        return _davies_bouldin(spreads, centres, times)
+        spreads, centres = np.zeros((len(times), 1)), np.zeros((len(times), self.seeds.shape[1]))
+        add_members(members, 1 + shares, weights, self._spreads[:, :, None], spreads)
+        add_members(members, shares, weights, self._centres, centres)
+        return _davies_bouldin(spreads[:, 0], centres, times)
+
+
+def _places(seeds: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the different seeds, near ones together, and each seed's index there."""
+    places, place_of = without_repeats(seeds)
+    order = local_order(places)
+    return places[order], np.argsort(order)[place_of]
 
 
 def _davies_bouldin(spreads: FloatArray, centres: FloatArray, times: FloatArray) -> float:
@@ -363,10 +379,5 @@ def _davies_bouldin(spreads: FloatArray, centres: FloatArray, times: FloatArray)
 
     Cluster c counts ``times[c]`` times in the mean.
     """
-    from scipy.spatial.distance import cdist
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (spreads[:, None] + spreads) / cdist(centres, centres)
-    np.fill_diagonal(ratios, 0.0)
-    index = float(np.average(np.fmax(ratios, 0.0).max(axis=1), weights=times))
+    index = float(np.average(largest_ratios(spreads, centres), weights=times))
     return index if index != 0 else np.nan
