@@ -28,7 +28,7 @@ from fedmix.views.tables.build import as_text
 from fedmix.views.tables.layout import lay_out
 
 #: The largest size of the folder in bytes, because it is kept in the repository.
-LIMIT = 6_000_000
+LIMIT = 6_500_000
 _PARTS = ("tables", "figures")
 _SEARCHED_APART = (
     "They are judged in the study's own variants. The remarks say what the protocol that the "
