@@ -127,7 +127,7 @@ def test_a_table_that_is_not_judged_has_no_line_of_counts(folder):
     page = (folder / "tables" / "fedgrem_table6.md").read_text(encoding="utf-8")
     assert page.startswith(
         "# FedGrEM, Table 6\n\n**Run times are noted and not judged.**\n\n"
-        "[Claims](#claims-of-the-paper): 4 not testable.\n\nThe table as a file: "
+        "[Claims](#claims-of-the-paper): 5 not testable.\n\nThe table as a file: "
     )
 
 
