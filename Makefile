@@ -50,6 +50,7 @@ kept: $(READY)
 	cp results/kept/results/paper/audit/discrepancies.md docs/discrepancies.md
 	rm -rf results/kept
 	$(BIN)/python docs/update_readme.py
+	$(BIN)/python -m fedmix evidence precision --config preset=paper > docs/precision.txt
 	$(BIN)/python docs/audit_changes.py
 
 # A file's tests run in one process, so that they share what they make once, in their order.

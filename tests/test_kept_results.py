@@ -16,6 +16,7 @@ from fedmix.cells.protocols.space import read_searches
 from fedmix.configuration import read_yaml
 from fedmix.pipeline.evidence import SAME
 from fedmix.pipeline.kept_embeddings import kept_path
+from fedmix.pipeline.precision import precision_lines
 from fedmix.pipeline.request import read_request
 from fedmix.pipeline.rerun import prepare_rerun, run_again
 
@@ -31,6 +32,11 @@ def request_of(preset):
     """Return what a preset asks for."""
     config = read_yaml(ROOT / "config" / "config.yaml")
     return read_request(ROOT / "config", {**config, "preset": preset}, ROOT)
+
+
+def test_the_list_of_where_values_stopped_is_that_of_the_evidence():
+    listed = (ROOT / "docs/precision.txt").read_text(encoding="utf-8").splitlines()
+    assert listed == list(precision_lines(request_of("paper").precision)), "run make kept"
 
 
 def kept_data(path):
