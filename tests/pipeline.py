@@ -226,6 +226,12 @@ class Pipeline:
         path = self.work / setting.replace("results", "logs/run_methods", 1) / f"{log}.log"
         return re.findall(r"runner: (\S+), replication \d+: ", path.read_text())
 
+    def change_method(self, code: str, module: str = "fedgrem") -> Path:
+        """Add code to the module of a method, and return its path."""
+        path = self.project / f"src/fedmix/methods/{module}.py"
+        path.write_text(path.read_text() + code)
+        return path
+
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace text in one file of the workflow."""
         path = self.project / name

@@ -29,6 +29,15 @@ def drawn(figure, panel=0):
     return {line.get_label(): line.get_xydata().tolist() for line in lines}
 
 
+def test_a_methods_mean_is_marked():
+    two = cells(xs=(1, 2), methods="AB")
+    axis = draw_lines(two, {}, {"x": "setting_x", "level": "A", "methods": ["B"]}).axes[0]
+    own = two[two["method"] == "A"]
+    expected = (own["mean"] / own["scale"]).mean()
+    assert list(axis.lines[-1].get_ydata()) == [expected, expected]
+    assert len(axis.lines) == 2
+
+
 def test_a_line_goes_from_left_to_right_and_one_replication_has_a_band_without_width():
     own = cells(xs=(4, 1, 2), sd=float("nan"), n=1).assign(mean=[3.0, 1.0, 2.0])
     figure = draw_lines(own, {}, {"x": "setting_x"})

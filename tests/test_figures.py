@@ -102,16 +102,6 @@ def test_a_level_is_marked():
     assert list(axis.lines[-1].get_ydata()) == [10, 10]
 
 
-def test_a_methods_mean_is_marked():
-    cells = grid(x=(1, 2), method=METHODS)
-    options = {"x": "setting_x", "level": METHODS[0], "methods": METHODS[1:]}
-    axis = draw_lines(cells, {}, options).axes[0]
-    own = cells[cells["method"] == METHODS[0]]
-    expected = (own["mean"] / own["scale"]).mean()
-    assert list(axis.lines[-1].get_ydata()) == [expected, expected]
-    assert len(axis.lines) == len(METHODS)
-
-
 def test_axes_are_logarithmic_where_they_should_be():
     cells = grid(x=(0.1, 10.0))
     axis = draw_lines(cells, {}, {"x": "setting_x", "xscale": "log", "yscale": "log"}).axes[0]

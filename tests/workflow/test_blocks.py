@@ -48,8 +48,7 @@ def test_a_methods_code_reruns_that_method_and_what_follows(pipeline):
     expected = collected(pipeline)
     before = timings_of(pipeline)
     assert pipeline.fits() == list(METHODS)
-    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
-    source.write_text(source.read_text() + LEAVES_THE_FOLDER)
+    pipeline.change_method(LEAVES_THE_FOLDER)
     assert jobs_of(pipeline.run("fedgrem_table1")) == ITS_JOBS_AND_WHAT_FOLLOWS
     assert pipeline.fits() == ["FedGrEM"]
     assert collected(pipeline) == expected
@@ -78,8 +77,7 @@ def test_another_block_size_runs_nothing_again(pipeline):
 
 
 def test_a_method_that_does_not_run_and_how_a_run_is_carried_out_rerun_nothing(pipeline):
-    source = pipeline.project / "src/fedmix/methods/fedgem.py"
-    source.write_text(source.read_text() + "\nchanged = 1\n")
+    pipeline.change_method("\nchanged = 1\n", module="fedgem")
     assert not pipeline.planned(COLLECTED, config={"download_timeout": 5})
 
 

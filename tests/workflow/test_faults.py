@@ -97,8 +97,7 @@ FedGrEM.fit = _ends
 
 def test_a_method_that_ends_its_job_leaves_no_old_results_as_new_ones(pipeline):
     pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [0]")  # one job of the method
-    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
-    source.write_text(source.read_text() + ENDS_THE_PROCESS)
+    pipeline.change_method(ENDS_THE_PROCESS)
     failed = pipeline.run("fedgrem_table1", check=False)
     assert failed.returncode != 0
     assert "other code or other data made the results of" in failed.stdout

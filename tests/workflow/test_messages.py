@@ -55,8 +55,7 @@ def test_a_page_shows_the_figure_that_is_made_by_name(finished):
 
 def test_a_method_that_fails_throughout_ends_the_run_with_its_error_after_the_table(pipeline):
     pipeline.edit(SMOKE, "n_contaminated: [0, 1]", "n_contaminated: [0]")  # one job of the method
-    source = pipeline.project / "src/fedmix/methods/fedgrem.py"
-    source.write_text(source.read_text() + BROKEN)
+    source = pipeline.change_method(BROKEN)
     failed = pipeline.run("fedgrem_table1", check=False)
     assert failed.returncode != 0
     assert "every replication of FedGrEM failed" in failed.stdout

@@ -13,7 +13,7 @@ from fedmix.cells.measured import steady
 from fedmix.errors import DataError
 from fedmix.pipeline.costs import EMBEDDINGS, PLACE, SHARED, Machine, Scale, core_hours
 from fedmix.pipeline.evidence import FIT
-from fedmix.pipeline.plan import RUNTIME, Setting, Study, replications_of
+from fedmix.pipeline.plan import RUNTIME, Block, Setting, Study, replications_of
 from fedmix.pipeline.request import Request
 from fedmix.revision import processor
 from fedmix.storage import read_table, stacked
@@ -27,6 +27,8 @@ _MEMORY = 400.0  # MB of a job with unknown memory: Python, NumPy, Numba
 _DISK = 12e3  # bytes per replication of a method: its rows and timings, twice
 _OFF = 1.3  # a replication may take this many times its known cost, or that part of it
 _SHORT = 60.0  # seconds: the start is a large part of a shorter job
+# Blocks with their setting, and what each method lacks there.
+_Lacking = list[tuple[Setting, Block, dict[str, set[int]]]]
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,17 @@ def forecast(
     scales: list[Scale | None] = [None] * 3
     if machine:
         scales = [machine.shortest, machine.typical, machine.longest]
-    studies = [_forecast_study(request, study, scales) for study in request.studies.values()]
+    lacking = {name: _lacking(request, study) for name, study in request.studies.items()}
+    studies = [
+        _forecast_study(request, study, lacking[name], scales)
+        for name, study in request.studies.items()
+    ]
     costs = [study.costs for study in request.studies.values()]  # the same ones
     needed = {
         (setting.dataset, setting.values["embedding"])
-        for study in request.studies.values()
-        for setting in study.settings.values()
-        if setting.dataset and request.coverage.lacking(study, setting)
+        for own in lacking.values()
+        for setting, *_ in own
+        if setting.dataset
     }
     missing = {
         f"{dataset}, {embedding}": _hours(
@@ -124,12 +130,18 @@ def _hours(low: float, typical: float, high: float) -> Hours:
     return Hours(low / 3600 / _OFF, typical / 3600, high / 3600 * _OFF)
 
 
-def _forecast_study(request: Request, study: Study, scales: list[Scale | None]) -> StudyForecast:
-    missing = [
+def _lacking(request: Request, study: Study) -> _Lacking:
+    """Return the blocks with replications that the evidence lacks."""
+    return [
         (setting, block, own)
         for setting in study.settings.values()
         for block, own in request.coverage.lacking(study, setting).items()
     ]
+
+
+def _forecast_study(
+    request: Request, study: Study, missing: _Lacking, scales: list[Scale | None]
+) -> StudyForecast:
     by_scale = [
         [seconds_lacking(study, setting, own, scale) for setting, _, own in missing]
         for scale in scales

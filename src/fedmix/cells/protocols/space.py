@@ -234,7 +234,10 @@ class Space(Declared):
 
     def first_trial(self, tables: Collection[str]) -> dict[str, str | float]:
         """Return the optimiser's parameters of a table's first trial; none for several tables."""
-        [own] = [self.tables[table].first_trial for table in tables] if len(tables) == 1 else [{}]
+        if len(tables) > 1:
+            return {}
+        [table] = tables
+        own = self.tables[table].first_trial
         return {name: self.choices[name].tried(text) for name, text in own.items()}
 
     def search_of(self, tables: Collection[str]) -> Optimizer:

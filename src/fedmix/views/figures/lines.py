@@ -44,12 +44,20 @@ def draw_lines(cells: pd.DataFrame, looks: Looks, options: Mapping[str, Any]) ->
     series = _series_of(shown, options, looks)
     figure, panels = _axes_for(grid, width=2.9, height=2.5)
     for axis, panel, own in panels:
-        if panel.get("level") in set(cells["method"]):
-            of_method = _chosen(cells, panel | {"methods": [panel["level"]]})
-            panel["level"] = (of_method["mean"] / of_method["scale"]).mean()
+        if "level" in panel and len(own):
+            panel["level"] = _level(panel, own, cells)
         _draw_lines(axis, panel, _with_x(own, cells, panel["x"]), series)
     legend_below(figure)
     return figure
+
+
+def _level(panel: Mapping[str, Any], own: pd.DataFrame, cells: pd.DataFrame) -> float:
+    """Return the level of a panel: a number, a column that has one, or a method's mean."""
+    level = panel["level"]
+    if level in set(cells["method"]):
+        of_method = _chosen(cells, {**panel, "methods": [level]})
+        return float((of_method["mean"] / of_method["scale"]).mean())
+    return float(own[level].iloc[0] if isinstance(level, str) else level)
 
 
 def _draw_lines(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame, series: _Legend) -> None:
@@ -69,9 +77,7 @@ def _draw_lines(axis: Axes, panel: Mapping[str, Any], cells: pd.DataFrame, serie
     elif (cells["x"] % 1 == 0).all():  # no tick at 4.5 clients
         axis.locator_params(axis="x", integer=True)
     if "level" in panel and len(cells):
-        level = panel["level"]
-        level = cells[level].iloc[0] if isinstance(level, str) else level
-        axis.axhline(level, color="0.5", linestyle=":", linewidth=1)
+        axis.axhline(panel["level"], color="0.5", linestyle=":", linewidth=1)
     if "mark" in panel:
         axis.axvline(panel["mark"], color="0.5", linestyle=":", linewidth=1)
     if "exponent" in panel and len(cells):
