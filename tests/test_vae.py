@@ -78,20 +78,40 @@ def test_the_layout_is_found_from_the_features(torch, images):
     np.testing.assert_array_equal(embedding(wide), embedding(wide, layout="vectors"))
 
 
-def test_the_encoder_has_the_sizes_of_the_public_program(torch):
+def test_the_layers_are_those_of_the_public_program(torch):
     from fedmix.embed.vae_network import ImageVAE
 
     model = ImageVAE(784, 64)
-    shapes = {name: tuple(p.shape) for name, p in model.named_parameters()}
-    assert shapes["encoder.1.weight"] == (32, 1, 3, 3)
-    assert shapes["encoder.3.weight"] == (64, 32, 3, 3)
-    assert shapes["encoder.6.weight"] == (128, 64 * 7 * 7)
-    assert shapes["mean.weight"] == (64, 128)
-    assert shapes["decoder.0.weight"] == (64 * 7 * 7, 64)  # straight from the code
-    # The program has a first layer from 64 to 64 channels, see docs/known_errors.md.
-    assert shapes["decoder.3.weight"] == (64, 32, 3, 3)
-    assert shapes["decoder.5.weight"] == (32, 1, 3, 3)
+    shapes = [tuple(p.shape) for name, p in model.named_parameters() if name.endswith("weight")]
+    assert shapes == [
+        (32, 1, 3, 3),
+        (64, 32, 3, 3),
+        (128, 64 * 7 * 7),
+        (64 * 7 * 7, 64),  # straight from the code
+        (64, 64, 3, 3),
+        (64, 32, 3, 3),
+        (32, 1, 3, 3),
+        (64, 128),  # means
+        (64, 128),  # log variances
+    ]
     assert model.decoder(torch.zeros(2, 64)).shape == (2, 784)
+
+
+def test_convolutions_start_at_the_upper_left_corner_as_in_tensorflow(torch):
+    from fedmix.embed.vae_network import ImageVAE
+
+    model = ImageVAE(64, 2)
+    torch.nn.init.ones_(model.encoder[2].weight)
+    pixels = torch.arange(64.0).reshape(1, 8, 8)
+    sums = model.encoder[:3](pixels.reshape(1, 64))[0, 0]
+    assert sums[0, 0] == pixels[0, :3, :3].sum()
+    assert sums[3, 3] == pixels[0, 6:, 6:].sum()
+    torch.nn.init.ones_(model.decoder[3].weight)
+    point = torch.zeros(1, 64, 2, 2)
+    point[0, 0, 0, 0] = 1
+    [spread] = model.decoder[3:5](point)
+    assert spread.shape == (64, 4, 4)
+    assert spread[0].nonzero().tolist() == [[i, j] for i in range(3) for j in range(3)]
 
 
 def test_points_that_are_held_back_do_not_change_the_training(torch, images):

@@ -107,9 +107,8 @@ def vae(
     References
     ----------
     Kingma and Welling, Auto-encoding variational Bayes, ICLR 2014. Loss, training and layers are
-    those of the public program of FedGEM (Ibrahim, Gebraeel and Xie, 2026), but for two things in
-    ``"images"``: the decoder lacks one layer, see
-    :class:`fedmix.embed.vae_network.ImageVAE`, and PyTorch pads both sides of an image.
+    those of the public program of FedGEM (Ibrahim, Gebraeel and Xie, 2026), which uses TensorFlow:
+    its random numbers are others.
     """
     try:
         import torch
@@ -138,7 +137,8 @@ def vae(
             torch.manual_seed(random_state)
             points = torch.from_numpy(_scaled(features, as_images))
             network = ImageVAE if as_images else DenseVAE
-            model = network(features.shape[1], n_components).to(device)
+            model = network(features.shape[1], n_components)
+            model = model.to(device, memory_format=torch.channels_last)  # faster convolutions
             optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, eps=_ADAM_EPSILON)
             began = time.perf_counter()
             for epoch in range(1, epochs + 1):

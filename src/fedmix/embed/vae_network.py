@@ -46,20 +46,22 @@ class VariationalAutoencoder(nn.Module):
 class ImageVAE(VariationalAutoencoder):
     """Two 3x3 convolutions of stride 2 (32, then 64 channels), and back straight from the code.
 
-    An image is square, with a side that is a multiple of 4. The public program of FedGEM has three
-    transposed convolutions in the decoder: 64 to 64 and 64 to 32 channels with stride 2, and 32 to
-    1 with stride 1. Here the first one is missing: 64 to 32 and 32 to 1, both with stride 2.
-    ``docs/known_errors.md`` says what this changes.
+    An image is square, with a side that is a multiple of 4. The decoder has three transposed
+    convolutions: 64 and 32 channels with stride 2, and one channel with stride 1. Steps of stride 2
+    pad and crop the right and the lower edge, as TensorFlow's padding ``"same"`` does.
     """
 
     def __init__(self, n_pixels: int, n_components: int) -> None:
         side = math.isqrt(n_pixels)
         small = (64, side // 4, side // 4)
+        pad, crop = nn.ZeroPad2d((0, 1, 0, 1)), nn.ZeroPad2d((0, -1, 0, -1))
         encoder = nn.Sequential(
             nn.Unflatten(1, (1, side, side)),
-            nn.Conv2d(1, 32, 3, stride=2, padding=1),
+            pad,
+            nn.Conv2d(1, 32, 3, stride=2),
             nn.ReLU(),
-            nn.Conv2d(32, 64, 3, stride=2, padding=1),
+            pad,
+            nn.Conv2d(32, 64, 3, stride=2),
             nn.ReLU(),
             nn.Flatten(),
             nn.Linear(math.prod(small), _HIDDEN),
@@ -69,9 +71,13 @@ class ImageVAE(VariationalAutoencoder):
             nn.Linear(n_components, math.prod(small)),
             nn.ReLU(),
             nn.Unflatten(1, small),
-            nn.ConvTranspose2d(64, 32, 3, stride=2, padding=1, output_padding=1),
+            nn.ConvTranspose2d(64, 64, 3, stride=2),
+            crop,
             nn.ReLU(),
-            nn.ConvTranspose2d(32, 1, 3, stride=2, padding=1, output_padding=1),
+            nn.ConvTranspose2d(64, 32, 3, stride=2),
+            crop,
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, 1, 3, padding=1),
             nn.Flatten(),
         )
         super().__init__(encoder, decoder, n_components)
