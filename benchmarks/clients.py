@@ -14,6 +14,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -71,15 +72,23 @@ def measured(name: str, n_clients: int, n_points: int) -> str:
     return done.stdout.strip() or f"failed: {done.stderr.strip().splitlines()[-1:]}"
 
 
-def main() -> None:
-    print("| method | clients | points | CPU time, peak of memory |\n| --- | ---: | ---: | ---: |")
+def lines() -> Iterator[str]:
+    """Yield a Markdown table, with a row for each method and number of points."""
+    header = " | ".join(f"{n_clients:,} clients" for n_clients in N_CLIENTS)
+    yield f"| five rounds of | points | {header} |"
+    yield "|---|---:|" + "---:|" * len(N_CLIENTS)
     for name in NAMES:
         for n_points in N_POINTS:
-            for n_clients in N_CLIENTS:
-                if (name, n_clients) in LEFT_OUT:
-                    continue
-                found = measured(name, n_clients, n_points)
-                print(f"| {name} | {n_clients:,} | {n_points:,} | {found} |", flush=True)
+            own = [
+                "not run" if (name, n_clients) in LEFT_OUT else measured(name, n_clients, n_points)
+                for n_clients in N_CLIENTS
+            ]
+            yield f"| {name} | {n_points:,} | {' | '.join(own)} |"
+
+
+def main() -> None:
+    for line in lines():
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

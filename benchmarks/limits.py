@@ -10,6 +10,7 @@ sum, and because of the server's part and Python, which the limit leaves out. Ru
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from numba import njit
@@ -79,20 +80,23 @@ def round_time(name: str, family: str, size: dict[str, int]) -> float:
     return (full - start) / fits[1].n_rounds_
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")  # of fits that end at their last round
+def ratios() -> Iterator[tuple[str, str, str, float, float]]:
+    """Yield size, family, method, milliseconds per round and their limit."""
     exp_rate, add_rate = machine_rates()
-    print(f"Machine: {exp_rate / 1e6:.2f}e9 exponentials/s, {add_rate / 1e6:.1f}e9 multiply-adds/s")
     for title, size in SIZES.items():
-        print(f"\n{title}: " + ", ".join(f"{name}={value}" for name, value in size.items()))
-        print(f"  {'family':11s}{'method':18s}{'ms a round':>11s}{'limit':>9s}{'ratio':>7s}")
         counted = {key: value for key, value in size.items() if key != "n_clients"}
         for family, names in METHODS.items():
             for name in names:
                 n_exp, n_add = operations(name, family, **counted)
                 limit = n_exp / exp_rate + n_add / add_rate
-                taken = round_time(name, family, size)
-                print(f"  {family:11s}{name:18s}{taken:11.3f}{limit:9.3f}{taken / limit:7.1f}")
+                yield title, family, name, round_time(name, family, size), limit
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # of fits that end at their last round
+    print(f"{'size':12s}{'family':12s}{'method':18s}{'ms a round':>11s}{'limit':>9s}{'ratio':>7s}")
+    for title, family, name, taken, limit in ratios():
+        print(f"{title:12s}{family:12s}{name:18s}{taken:11.3f}{limit:9.3f}{taken / limit:7.1f}")
 
 
 if __name__ == "__main__":

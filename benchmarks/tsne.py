@@ -1,7 +1,7 @@
 """Cost of an iteration of t-SNE: ratios and growth within one run.
 
-Prints whole embeddings in two dimensions against scikit-learn and, where it is installed, openTSNE;
-the ratio to the gradient of scikit-learn's exact t-SNE on the same points, the ratio of sampled to
+Prints whole embeddings in two dimensions against scikit-learn and openTSNE, which has to be
+installed (``pip install openTSNE``); the ratio to the gradient of scikit-learn's exact t-SNE on the same points, the ratio of sampled to
 exact repulsion, the growth with n and d in pairs a second, the cost of neighbours and
 affinities, and the gain by threads. All but the last are CPU times on one core; run it as
 ``OMP_NUM_THREADS=1 python benchmarks/tsne.py``.
@@ -70,30 +70,29 @@ def against_scikit_learn(d: int = 10) -> None:
         )
 
 
-def whole_embeddings(n: int = 5000) -> None:
-    """Embed the same points in two dimensions with each library, by its own defaults otherwise."""
+def whole_embeddings(n: int = 5000) -> dict[str, tuple[float, float]]:
+    """Return the seconds and the KL divergence of each library's embedding in two dimensions.
+
+    All embed the same points, by their own defaults otherwise.
+    """
+    import openTSNE
     from sklearn.manifold import TSNE
 
     points = clusters(n)
     libraries: dict[str, Callable[[], np.ndarray]] = {
         "fedmix": lambda: tsne(points, 2),
         "scikit-learn": lambda: TSNE(n_jobs=1, random_state=0).fit_transform(points),
+        "openTSNE": lambda: np.asarray(openTSNE.TSNE(n_jobs=1, random_state=0).fit(points)),
     }
-    try:
-        import openTSNE
-    except ImportError:
-        print("openTSNE is not installed")
-    else:
-        libraries["openTSNE"] = lambda: np.asarray(openTSNE.TSNE(random_state=0).fit(points))
     objective = Objective(graph(n))
-    print(f"a whole embedding of {n} points in two dimensions, with its KL divergence")
     tsne(points[:200], 2, n_iter=10)  # compiles
+    found = {}
     for name, embed in libraries.items():
         start = time.process_time()
         embedding = embed()
         seconds = time.process_time() - start
-        kl = objective(np.ascontiguousarray(embedding, dtype=np.float32)).kl
-        print(f"  {name}: {seconds:.1f} s, KL {kl:.3f}")
+        found[name] = seconds, objective(np.ascontiguousarray(embedding, dtype=np.float32)).kl
+    return found
 
 
 def growth() -> None:
@@ -135,7 +134,9 @@ def threads(n: int = 20_000) -> None:
 
 
 if __name__ == "__main__":
-    whole_embeddings()
+    print("a whole embedding of 5000 points in two dimensions, with its KL divergence")
+    for name, (seconds, kl) in whole_embeddings().items():
+        print(f"  {name}: {seconds:.1f} s, KL {kl:.3f}")
     against_scikit_learn()
     growth()
     preparation()

@@ -72,6 +72,51 @@ def test_exact_radius_is_the_largest(seed):
                 assert (cost <= before) == allowed
 
 
+def ragged_clients(d, seed=0):
+    """Three clients, the second without points, and a mixture of each."""
+    rng = np.random.default_rng(seed)
+    clients = Clients(2 * rng.normal(size=(30, d)), np.array([0, 20, 20, 30]))
+    weights = np.array([0.5, 0.2, 0.3, 0.6, 0.4])
+    means = np.concatenate([clients[0][:3], clients[2][:2]]) + 0.1
+    return clients, Mixtures(means, weights, np.array([0, 3, 3, 5]))
+
+
+def test_a_smallest_density_below_all_densities_changes_nothing():
+    clients, mixtures = ragged_clients(d=2)
+    plain = maximise(Sample.of(clients), mixtures)
+    bounded = maximise(Sample.of(clients), mixtures, 1e-300)
+    for name in ("means", "mass", "empty", "spread", "log_likelihood"):
+        np.testing.assert_allclose(getattr(bounded, name), getattr(plain, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 64])
+def test_responsibilities_are_divided_by_the_smallest_density(d):
+    clients, mixtures = ragged_clients(d)
+    smallest = 1e-12 if d == 64 else 0.01
+    step = maximise(Sample.of(clients), mixtures, smallest)
+    means, masses = [], []
+    for points, centres, weights in zip(
+        clients, mixtures.split(mixtures.means), mixtures.split(mixtures.weights), strict=True
+    ):
+        squares = ((points[:, None] - centres) ** 2).sum(axis=2)
+        joint = weights * np.exp(-squares / 2) / (2 * np.pi) ** (d / 2)
+        gamma = joint / np.maximum(joint.sum(axis=1), smallest)[:, None]
+        assert not len(points) or (gamma.sum(axis=1) < 0.99).any()
+        masses.append(gamma.sum(axis=0))
+        means.append((gamma.T @ points) / gamma.sum(axis=0)[:, None])
+    np.testing.assert_allclose(step.mass, np.concatenate(masses), rtol=1e-10)
+    np.testing.assert_allclose(step.means, np.concatenate(means), rtol=1e-10)
+
+
+def test_with_many_features_components_stay_at_their_seeds_under_a_smallest_density():
+    points = 3 * np.random.default_rng(0).normal(size=(40, 64))
+    seeds = points[[3, 8, 15]]
+    options = {"init": [seeds], "components_per_client": 3, "max_rounds": 5}
+    model = FedGEM(smallest_density=1e-12, **options).fit([points])
+    np.testing.assert_allclose(model.means_[0], seeds, atol=1e-8)
+    assert np.abs(FedGEM(**options).fit([points]).means_[0] - seeds).max() > 0.1
+
+
 def test_theorem4_is_never_larger_than_exact():
     squared_step = np.geomspace(1e-12, 1e12, 25)
     for spread in (0.0, 1e-12, 1.0, 1e12):

@@ -48,6 +48,14 @@ def test_an_embedding_of_a_given_seed_is_kept_only_if_a_search_runs_on_it(eviden
     assert kept_embedding(evidence, "mnist", "tsne10_seed1", ENTRY) is None
 
 
+def test_an_autoencoder_s_embedding_is_kept(tmp_path):
+    write_arrays(tmp_path / "vae64.npz", {"features": np.zeros((3, 64), dtype=np.float16)})
+    names = [("fashion_mnist", "vae64"), ("fashion_mnist", "vae64_seed1")]
+    embedded = dict.fromkeys(names, tmp_path / "vae64.npz")
+    lines = list(keep_embeddings(tmp_path / "evidence", embedded, DATASETS))
+    assert lines == ["fashion_mnist, vae64: the embedding is added"]
+
+
 def test_a_kept_embedding_is_the_file_that_was_added(evidence):
     digest = sha256_of(evidence.parent / "tsne10.npz")
     assert kept_embedding(evidence, "mnist", "tsne10", ENTRY) == digest

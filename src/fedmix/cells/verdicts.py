@@ -62,8 +62,7 @@ RULES = {
         "draw, is too large"
     ),
     DIFFERS: "the interval lies outside of the margin",
-    STAND_IN: "other data, or another training of an autoencoder, replace the paper's, so that "
-    "nothing can be compared",
+    STAND_IN: "other data replace the paper's, so that nothing can be compared",
     NOT_JUDGED: "run times depend on the machine, the language and the program",
     NOT_RUN: "no replication of ours has finished",
 }

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fedmix.checks import check_number
 from fedmix.clients import ClientsLike
 from fedmix.errors import ConfigurationError, DivergenceError
-from fedmix.families import Sample
+from fedmix.families import Sample, log_sum
 from fedmix.kernels.em import gaussian_expectation
 from fedmix.kernels.responsibilities import NO_FLOOR
 from fedmix.methods.base import FloatArray, IntArray
@@ -74,21 +74,27 @@ class MaximisationStep:
     log_likelihood: float
 
 
-def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
+def maximise(
+    sample: Sample, mixtures: Mixtures, smallest_density: float = 0.0
+) -> MaximisationStep:
     """Do one E-step and M-step at every client (equations 1, 2 and 6b).
 
-    A DivergenceError names the client if squared distances overflow.
+    Responsibilities are divided by a density of at least ``smallest_density``. A DivergenceError
+    names the client if squared distances overflow.
     """
-    mass, shift, scatter, log_likelihood = gaussian_expectation(
-        sample.columns,
-        sample.offsets,
-        mixtures.weights,
-        mixtures.means,
-        mixtures.offsets,
-        NO_FLOOR,
-        True,
-        True,
-    )
+    if smallest_density:
+        mass, shift, scatter, log_likelihood = _undivided_sums(sample, mixtures, smallest_density)
+    else:
+        mass, shift, scatter, log_likelihood = gaussian_expectation(
+            sample.columns,
+            sample.offsets,
+            mixtures.weights,
+            mixtures.means,
+            mixtures.offsets,
+            NO_FLOOR,
+            True,
+            True,
+        )
     if not np.isfinite(log_likelihood).all():
         g = int(np.argmin(np.isfinite(log_likelihood)))
         raise DivergenceError(
@@ -102,6 +108,35 @@ def maximise(sample: Sample, mixtures: Mixtures) -> MaximisationStep:
     constant = 0.5 * sample.columns.size * np.log(2 * np.pi)
     total = log_likelihood.sum() - constant
     return MaximisationStep(mixtures.means + step, mass, empty, spread, total)
+
+
+def _undivided_sums(
+    sample: Sample, mixtures: Mixtures, smallest_density: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return what :func:`~fedmix.kernels.em.gaussian_expectation` does, with a smallest density.
+
+    Points with a smaller density have responsibilities with a sum below 1.
+    """
+    parts = []
+    own = zip(
+        np.split(sample.columns.T, sample.offsets[1:-1]),
+        mixtures.split(mixtures.means),
+        mixtures.split(mixtures.log_weights),
+        strict=True,
+    )
+    constant = 0.5 * len(sample.columns) * np.log(2 * np.pi)
+    for points, means, log_weights in own:
+        deviations = points[:, None] - means
+        squares = np.sum(deviations**2, axis=2)
+        joint = log_weights - 0.5 * squares
+        log_density = log_sum(joint)
+        divisor = np.maximum(log_density, np.log(smallest_density) + constant)
+        shares = np.exp(joint - divisor[:, None])
+        shift = np.einsum("nk,nkf->kf", shares, deviations)
+        scatter = np.sum(shares * squares, axis=0)
+        parts.append((shares.sum(axis=0), shift, scatter, [log_density.sum()]))
+    mass, shift, scatter, log_likelihood = map(np.concatenate, zip(*parts, strict=True))
+    return mass, shift, scatter, log_likelihood
 
 
 def uncertainty_radii(radius: str, squared_step: FloatArray, spread: FloatArray) -> FloatArray:
