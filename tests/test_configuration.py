@@ -254,6 +254,12 @@ def option(name, **changes):
     return lambda items: items[name]["options"].update(changes)
 
 
+def own_parameters(**changes):
+    """Give the first setting of FedGEM's benchmark parameters of its own."""
+    return lambda study: study["settings"][0].update(own_parameters=changes)
+
+
+BENCHMARK = "papers/fedgem/studies/fedgem_benchmark.yaml"
 SEARCH, TABLES, FIGURES, ABOUT = (
     f"papers/fedgrem/{name}.yaml" for name in ("protocols/fedgrem", "tables", "figures", "about")
 )
@@ -290,6 +296,13 @@ ROW = {"color": "blue", "marker": "o", "line": "-"}
         (SEARCH, lambda s: s["constants"].update(n_component=3), "unknown key 'n_component'"),
         (ABOUT, lambda a: a["looks"].update(FedGREM=ROW), "unknown series 'FedGREM'.*'FedGrEM'"),
         (ABOUT, lambda a: a["variants"].update(as_writen="x"), "variant 'as_writen'.*as_written"),
+        (
+            BENCHMARK,
+            own_parameters(FedGEN={}),
+            "own_parameters: method 'FedGEN' is not run. Did you mean 'FedGEM'",
+        ),
+        (BENCHMARK, own_parameters(FedGEM={"tlo": 0}), "takes no 'tlo'. Did you mean 'tol'"),
+        (BENCHMARK, own_parameters(FedGEM={"tol": -1}), "FedGEM: expected tol to be"),
         (TABLES, item("fedgrem_table1", digits=200), "digits: expected less than or equal to 15"),
         (TABLES, item("fedgrem_table1", row="{x:2000000000}"), "'x' cannot be written as"),
         (TABLES, item("fedgrem_table1", row="{x"), "row: expected '}'"),

@@ -77,6 +77,15 @@ def test_every_method_gets_every_score(data, name):
     assert found.floats_up > 0
 
 
+def test_a_setting_can_give_a_method_parameters_of_its_own(data):
+    own = {"FedGEM": {"max_rounds": 2}}
+    method = Method("FedGEM", "FedGEM", {"max_rounds": 5, "tol": 0.0})
+    assert outcome(method, data).rounds > 2
+    assert outcome(method, data, own_parameters=own).rounds == 2
+    other = Method("other", "FedGEM", {"max_rounds": 5, "tol": 0.0})
+    assert outcome(other, data, own_parameters=own).rounds > 2
+
+
 @pytest.mark.parametrize("partition", ["dealt", "dealt_in_order", "shared"])
 def test_training_and_test_rows_are_apart(data, partition):
     setting = federated_clustering.Settings(**SETTING | {"partition": partition})

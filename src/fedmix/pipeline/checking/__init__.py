@@ -57,7 +57,7 @@ class Vocabulary:
         return {"setting": settings, "method": self.methods, "metric": self.metrics}
 
 
-def unknown(place: Place, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
+def unknown(place: Place | str, kind: str, name: Any, known: Collection[str]) -> Iterator[str]:
     """Yield an error with the nearest known names, if a name is unknown."""
     if name not in known:
         yield f"{place}: unknown {kind} {name!r}. {nearest_known(str(name), known)}"

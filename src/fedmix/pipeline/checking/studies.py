@@ -53,18 +53,18 @@ def study_errors(
     except ConfigurationError as error:
         yield f"{document.place('experiment')}: {error}"
         return
-    methods = {name for plan in plans for name in plan.methods}
-    for variant, entry, values in combinations(document.content):
-        found = list(problems(settings, values)) or [
-            *_dataset_errors(values, datasets),
-            *_own_start_errors(values, methods),
-        ]
-        for keys, message in found:
-            yield f"{_origin(document, variant, entry, keys)}: {message}"
     estimators: dict[str, str] = {}  # behind each name that a variant may use
     for plan in reversed(plans):  # the first is the plan of the document itself
         estimators |= {method.source: method.estimator for method in plan.methods.values()}
         estimators |= {method.name: method.estimator for method in plan.methods.values()}
+    methods = {name: estimators[name] for plan in plans for name in plan.methods}
+    for variant, entry, values in combinations(document.content):
+        found = list(problems(settings, values)) or [
+            *_dataset_errors(values, datasets),
+            *_own_errors(values, methods),
+        ]
+        for keys, message in found:
+            yield f"{_origin(document, variant, entry, keys)}: {message}"
     yield from _listed_errors(document, estimators, plans)
     yield from _variant_errors(document, estimators, methods)
 
@@ -77,13 +77,21 @@ def _origin(document: Document, variant: str, entry: Keys, place: Keys) -> Place
     return document.place(*entry)
 
 
-def _own_start_errors(
-    values: Mapping[str, Any], methods: Collection[str]
+def _own_errors(
+    values: Mapping[str, Any], methods: Mapping[str, str]
 ) -> Iterator[tuple[Keys, str]]:
-    """Yield the place and the problem of each start of a method that is not run."""
-    for name in values.get("own_start", ()):
-        if name not in methods:
-            yield ("own_start",), f"method {name!r} is not run. {nearest_names(name, methods)}"
+    """Yield the place and the problem of each start or parameter of a method's own.
+
+    ``methods`` has the estimator of each method that is run.
+    """
+    for key in ("own_start", "own_parameters"):
+        for name, own in values.get(key, {}).items():
+            if name not in methods:
+                yield (key,), f"method {name!r} is not run. {nearest_names(name, methods)}"
+            elif key == "own_parameters":
+                for parameter, value in own.items():
+                    found = parameter_value_errors(name, methods[name], parameter, value, ())
+                    yield from (((key,), message) for message in found)
 
 
 def _dataset_errors(
@@ -197,7 +205,7 @@ def parameter_errors(
 
 
 def parameter_value_errors(
-    place: Place, estimator: str, name: str, value: Any, units: Collection[str]
+    place: Place | str, estimator: str, name: str, value: Any, units: Collection[str]
 ) -> Iterator[str]:
     """Yield the problems of a parameter: its name is unknown or its value is wrong."""
     known = constraints_of(estimator)
@@ -247,6 +255,7 @@ def search_errors(space: Space, document: Document) -> Iterator[str]:
 def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
     """Yield wrong values of a setting, each tested in an otherwise default setting."""
     settings, _ = declared(space.experiment)
+    methods = {name: column.estimator for name, column in space.methods.items()}
     for table in space.tables.values():
         choices = [choice for choice in space.choices_of(table.name) if choice.setting]
         plain = {choice.setting: choice.values[0].examples[0] for choice in choices}
@@ -263,7 +272,7 @@ def _filled_setting_errors(space: Space, document: Document) -> Iterator[str]:
                 for example in value.examples:
                     tried = {**plain, choice.setting: example}
                     found = list(problems(settings, tried))
-                    for keys, message in found or _own_start_errors(tried, space.methods):
+                    for keys, message in found or _own_errors(tried, methods):
                         if keys[:1] == (choice.setting,):
                             yield f"{place}: {message}"
 
