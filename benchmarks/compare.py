@@ -23,36 +23,37 @@ from tsne import whole_embeddings
 DOCS = Path(__file__).parents[1] / "docs"
 TEXT = """# Speed
 
-One run of `python benchmarks/compare.py` made this page, on one core of an {processor}. Ratios count, because seconds
-depend on the machine.
+One run of `python benchmarks/compare.py` made this page, on one core of an {processor}. Ratios
+count, because seconds depend on the machine.
 
 ![Other libraries and limits](speed.svg)
 
 ## Other libraries
 
-A round is an E-step with its sums, of 56,000 points with 10 features, 10 components and one client. The
-Dirichlet-process mixture has 20,000 points and 200 components. The t-SNEs embed 5,000 points in two dimensions. Each
-library has its own defaults, and a smaller KL divergence is better.
+A round is an E-step with its sums, of 56,000 points with 10 features, 10 components and one client.
+The Dirichlet-process mixture has 20,000 points and 200 components. The t-SNEs embed 5,000 points in
+two dimensions. Each library has its own defaults, and a smaller KL divergence is better.
 
 {libraries}
 
 ## Limits
 
-A round of each EM method beside the time of its exponentials and multiply-adds alone, at the rates that this core
-reaches when it does nothing else ([`benchmarks/limits.py`](../benchmarks/limits.py)). The limit leaves out loads, sums,
-the server's part and Python, so no round can reach it. The table has the time of a round divided by the limit. The
-simulation has 1,500 points of 10 clients with 10 features and 5 components. The pen digits have 11,000 points of 20
-clients with 16 features and 10 components, and the images 56,000 points of 100 clients with 10 features and 10
-components.
+The table has the time of a round divided by that of its exponentials and multiply-adds alone, at
+the rates that this core reaches when it does nothing else (`benchmarks/limits.py`). This limit
+leaves out loads, sums, the server's part and Python, so no round can reach it. The simulation has
+1,500 points of 10 clients with 10 features and 5 components. The pen digits have 11,000 points of
+20 clients with 16 features and 10 components, and the images 56,000 points of 100 clients with 10
+features and 10 components.
 
 {limits}
 
 ## Many clients
 
-CPU time and peak of memory with 10 features and 10 components, each in a process of its own. The start is aligned in
-one order of the clients, and the alignment has rows of its own. AFCL has at least one seed per client, and every
-message has every seed, so its time grows with the cube of the number of clients. With 10,000 clients AFCL therefore
-runs as in FedGEM's program, which does not train it.
+CPU time and peak of memory with 10 features and 10 components, each in a process of its own. The
+start is aligned in one order of the clients, and the alignment has rows of its own. AFCL has at
+least one seed per client, and every message has every seed, so the time of a round grows with the
+cube of the number of clients. With 10,000 clients it runs as in FedGEM's program, which does not
+train it ("AFCL (none)").
 
 {many}
 """

@@ -1,10 +1,10 @@
 """Cost of an iteration of t-SNE: ratios and growth within one run.
 
 Prints whole embeddings in two dimensions against scikit-learn and openTSNE, which has to be
-installed (``pip install openTSNE``); the ratio to the gradient of scikit-learn's exact t-SNE on the same points, the ratio of sampled to
-exact repulsion, the growth with n and d in pairs a second, the cost of neighbours and
-affinities, and the gain by threads. All but the last are CPU times on one core; run it as
-``OMP_NUM_THREADS=1 python benchmarks/tsne.py``.
+installed (``pip install openTSNE``); the ratio to the gradient of scikit-learn's exact t-SNE on the
+same points, the ratio of sampled to exact repulsion, the growth with n and d in pairs a second, the
+cost of neighbours and affinities, and the gain by threads. All but the last are CPU times on one
+core; run it as ``OMP_NUM_THREADS=1 python benchmarks/tsne.py``.
 """
 
 from __future__ import annotations

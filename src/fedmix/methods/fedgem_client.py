@@ -74,9 +74,7 @@ class MaximisationStep:
     log_likelihood: float
 
 
-def maximise(
-    sample: Sample, mixtures: Mixtures, smallest_density: float = 0.0
-) -> MaximisationStep:
+def maximise(sample: Sample, mixtures: Mixtures, smallest_density: float = 0.0) -> MaximisationStep:
     """Do one E-step and M-step at every client (equations 1, 2 and 6b).
 
     Responsibilities are divided by a density of at least ``smallest_density``. A DivergenceError
