@@ -128,7 +128,7 @@ def main() -> None:
     libraries, limits = library_table(), limit_table()
     draw(libraries, limits)
     by_library = [
-        [row.task, row.fedmix, row.other, row[4], f"{row.ratio:.1f}"]
+        [*row[:4], f"{row.ratio:.1f}"]
         for row in libraries.itertuples(index=False)
     ]
     by_method = [
