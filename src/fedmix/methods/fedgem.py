@@ -89,7 +89,8 @@ class FedGEM(MergedClustersMixin, LikelihoodMixin, FederatedEstimator):
         A point's density under its client's mixture counts as at least this when responsibilities
         are divided by it. The published program has 1e-12 for Fashion-MNIST, EMNIST and CIFAR-10.
         With many features all densities are smaller. Then each component moves to the mean of the
-        points weighted by its own density, as in the mean shift algorithm.
+        points weighted by its own density, as in the mean shift algorithm. Learned weights would
+        then sum to less than 1, so it is meant for fixed ones.
 
     Attributes
     ----------
