@@ -23,7 +23,7 @@ from fedmix import Clients, align, methods
 N_FEATURES, N_COMPONENTS = 10, 10
 N_CLIENTS, N_POINTS = (100, 1_000, 10_000), (100_000, 1_000_000)
 ROUNDS = 5
-LIMIT = 300  # seconds a fit may take
+LIMIT = 600  # seconds a fit may take
 NAMES = ["alignment", "FedGrEM", "FedEM", "FedGEM", "KFED", "AFCL (none)", "AFCL"]
 LEFT_OUT = {("AFCL", 10_000)}
 
