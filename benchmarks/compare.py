@@ -38,7 +38,7 @@ two dimensions. Each library has its own defaults, and a smaller KL divergence i
 
 ## Limits
 
-The table has the time of a round divided by that of its exponentials and multiply-adds alone, at
+The table has the time of a round divided by that of its exponentials and products alone, at
 the rates that this core reaches when it does nothing else (`benchmarks/limits.py`). This limit
 leaves out loads, sums, the server's part and Python, so no round can reach it. The simulation has
 1,500 points of 10 clients with 10 features and 5 components. The pen digits have 11,000 points of
@@ -127,10 +127,7 @@ def main() -> None:
     warnings.simplefilter("ignore")  # of fits that end at their last round
     libraries, limits = library_table(), limit_table()
     draw(libraries, limits)
-    by_library = [
-        [*row[:4], f"{row.ratio:.1f}"]
-        for row in libraries.itertuples(index=False)
-    ]
+    by_library = [[*row[:4], f"{row.ratio:.1f}"] for row in libraries.itertuples(index=False)]
     by_method = [
         [f"{method}, {family}", *(f"{ratio:.1f}" for ratio in row)]
         for (family, method), row in zip(limits.index, limits.to_numpy(), strict=True)
