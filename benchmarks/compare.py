@@ -1,6 +1,6 @@
 """Write docs/speed.md and its picture: every comparison of speed, from one run.
 
-Ratios within a run count, because seconds depend on the machine. It takes about a quarter of an
+Ratios within a run count, because seconds depend on the machine. It takes about half an
 hour of one core and needs openTSNE (``pip install openTSNE``). Run it on one core:
 ``NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/compare.py``.
 """
@@ -8,7 +8,6 @@ hour of one core and needs openTSNE (``pip install openTSNE``). Run it on one co
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +16,7 @@ from matplotlib.figure import Figure
 
 import clients
 from em_round import dirichlet_process, gaussian_mixture
+from fedmix.revision import processor
 from limits import ratios
 from tsne import whole_embeddings
 
@@ -116,13 +116,6 @@ def draw(libraries: pd.DataFrame, limits: pd.DataFrame) -> None:
     figure.savefig(DOCS / "speed.svg", metadata={"Date": None})
 
 
-def processor() -> Iterator[str]:
-    """Yield the name of the processor."""
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            yield line.partition(":")[2].strip()
-
-
 def main() -> None:
     warnings.simplefilter("ignore")  # of fits that end at their last round
     libraries, limits = library_table(), limit_table()
@@ -133,7 +126,7 @@ def main() -> None:
         for (family, method), row in zip(limits.index, limits.to_numpy(), strict=True)
     ]
     text = TEXT.format(
-        processor=next(processor(), "unknown processor"),
+        processor=processor(),
         libraries=markdown(list(libraries), by_library),
         limits=markdown(["method, family", *limits], by_method),
         many="\n".join(clients.lines()),
