@@ -282,6 +282,13 @@ def test_the_variance_between_other_draws_counts(plan, apart, state):
     assert set(states(plan(kept, draws="d", d=DRAWS)).values()) == {state}
 
 
+def test_a_data_set_without_draws_has_no_variance_between_them(plan):
+    others = study(
+        "d", variants={"v": {}}, settings=[{"grid": {"dataset": ["b"]}}], setting_id="{dataset}"
+    )
+    assert set(states(plan(both(20, 0.1), draws="d", d=others)).values()) == {PRECISE}
+
+
 @pytest.mark.parametrize(("variants", "contaminated"), [("vw", [0]), ("v", [0, 8])])
 def test_draws_are_those_of_one_variant_and_contamination(plan, variants, contaminated):
     """Values differ between variants, or contaminations, and not between draws."""

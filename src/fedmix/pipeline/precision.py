@@ -154,9 +154,11 @@ class Precision:
 
     def _between(self, target: Target, dataset: str) -> tuple[float, int]:
         """Return the variance between draws and their number; infinite if not known."""
+        study = self.studies.get(target.other_draws)
+        if study and all(dataset != setting.dataset for setting in study.settings.values()):
+            return NO_DRAWS  # nothing of this data set is drawn once for all replications
         place = target.other_draws, target.metric
         if place not in self._draws:
-            study = self.studies.get(target.other_draws)
             self._draws[place] = self._all_draws(study, target.metric) if study else {}
         shared = dataset, target.method, target.metric
         return self._draws[place].get((shared, ()), (inf, 2))
