@@ -184,7 +184,6 @@ def collected(folder, blocks, n, evidence=None, partial=False, **changes):
     held = dict.fromkeys(KEYS, 1 if evidence else 0)
     setting = {
         **PLANNED,
-        "folder": "h0",
         "replications": dict.fromkeys(KEYS, n),
         "blocks": [folder / f"{block}.parquet" for block in blocks],
         "data": None,
@@ -192,7 +191,7 @@ def collected(folder, blocks, n, evidence=None, partial=False, **changes):
         "held": held,
         **changes,
     }
-    [tables] = collect_settings([setting], evidence, partial)
+    [tables] = collect_settings({"h0": setting}, evidence, partial)
     return tables
 
 

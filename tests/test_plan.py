@@ -9,7 +9,7 @@ import yaml
 from fedmix.configuration import Document, merged, read_yaml
 from fedmix.errors import ConfigurationError
 from fedmix.pipeline.plan import combinations, plan_study, replications_of
-from fedmix.pipeline.provenance import Brief, BriefMapping
+from fedmix.pipeline.provenance import Brief
 
 METHODS = {
     "FedGrEM": {"estimator": "FedGrEM", "label": "FedGrEM", "parameters": {"step_scale": 0.9}},
@@ -246,14 +246,10 @@ def test_a_study_of_all_registered_methods_takes_the_first_entry_of_each():
     assert study.methods["LocalEM"].paper == ""
 
 
-def test_a_long_parameter_is_recorded_by_its_length_and_hash():
-    brief = Brief("settings", [{"h": 0.0, "sizes": [1, 2]}, {"h": 1.0}])
-    assert re.fullmatch(r"2 settings \([0-9a-f]{24}\)", repr(brief))
-    assert repr(Brief("settings", [*brief[:1], {"h": 1.5}])) != repr(brief)
-    layout = BriefMapping("layout", {"title": "Table 1", "rows": list(range(1000))})
-    assert pickle.loads(pickle.dumps(layout)) == layout
+def test_a_long_parameter_is_recorded_by_its_name_and_hash():
+    layout = Brief("layout", {"title": "Table 1", "rows": list(range(1000))})
     assert re.fullmatch(r"layout \([0-9a-f]{24}\)", repr(layout))
-    assert repr(BriefMapping("layout", {**layout, "title": "Table 2"})) != repr(layout)
-    sent = pickle.loads(pickle.dumps(brief))  # as Snakemake does for a job's script
-    assert sent == list(brief)
-    assert repr(sent) == repr(brief)
+    assert repr(Brief("layout", {**layout, "title": "Table 2"})) != repr(layout)
+    sent = pickle.loads(pickle.dumps(layout))  # as Snakemake does for a job's script
+    assert sent == dict(layout)
+    assert repr(sent) == repr(layout)

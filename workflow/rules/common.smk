@@ -36,7 +36,6 @@ from fedmix.pipeline.plan import RUNTIME, finished_blocks, timings_of
 from fedmix.pipeline.provenance import (
     LOADED_BY_NAME,
     Brief,
-    BriefMapping,
     content_hash,
     script_hash,
     source_hash,

@@ -55,15 +55,17 @@ def methods_parameters(wildcards):
 
 
 def part_settings(wildcards):
-    """What a job needs to collect each setting of a part."""
+    """What a job needs to collect each setting of a part, by the setting's folder."""
     part = part_of(wildcards)
-    return Brief("settings", [setting_parameters(part.study, setting) for setting in part.settings])
+    settings = {
+        setting.folder: setting_parameters(part.study, setting) for setting in part.settings
+    }
+    return Brief(f"{len(settings)} settings", settings)
 
 
 def setting_parameters(study, setting):
     methods, data = methods_in(study, setting), data_of(study, setting)
     return {
-        "folder": setting.folder,
         "scenario": scenario_of(study, setting),
         "experiment": experiment_hash(study),
         "methods": methods,
@@ -84,12 +86,12 @@ def more_memory(base_mb):
 def shown_numbers(wildcards):
     """The numbers that the items of a study show, without titles and captions."""
     names = "name kind paper study where metric methods row column unit scale digits printed best judged"
-    shown = [
-        {"title": "", "caption": "", **{name: getattr(item, name) for name in names.split()}}
-        for item in ITEMS.values()
+    shown = {
+        key: {"title": "", "caption": "", **{name: getattr(item, name) for name in names.split()}}
+        for key, item in ITEMS.items()
         if item.study == wildcards.study
-    ]
-    return Brief("tables and figures", shown)
+    }
+    return Brief(f"{len(shown)} tables and figures", shown)
 
 
 def study_parameters(wildcards):
@@ -102,13 +104,13 @@ def study_parameters(wildcards):
 
 
 def item_parameters(wildcards):
-    return BriefMapping(f"layout of {wildcards.item}", item_layout(ITEMS[wildcards.item]))
+    return Brief(f"layout of {wildcards.item}", item_layout(ITEMS[wildcards.item]))
 
 
 def figures_parameters(names):
     """The layouts of figures, each with the files that it is drawn from."""
     figures = {name: {"item": item_layout(ITEMS[name]), **behind_figures([name])} for name in names}
-    return BriefMapping(f"layout of {len(figures)} figures", figures)
+    return Brief(f"layout of {len(figures)} figures", figures)
 
 
 def item_layout(item):
@@ -190,4 +192,4 @@ def page_parameters(embeddings=()):
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
         "unavailable": {study: REQUEST.unavailable(study, {}) for study in REQUEST.left_out},
     }
-    return BriefMapping("content of the pages", content)
+    return Brief("content of the pages", content)

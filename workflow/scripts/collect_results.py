@@ -23,15 +23,15 @@ with job(snakemake.log[0], snakemake.threads):
     ended = count_outcomes(whole)
     outcomes = [
         {
-            "setting": setting["folder"],
+            "setting": folder,
             "variant": setting["scenario"]["variant"],
-            "methods": ended.get(setting["folder"], {}),
+            "methods": ended.get(folder, {}),
         }
-        for setting in params.settings
+        for folder, setting in params.settings.items()
     ]
     write_text(output.outcomes, json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
     labels, roles, paper = (params.study[name] for name in ("labels", "roles", "paper"))
     measured = measure([tables for tables in collected if len(tables[0])], labels)
-    shown = [Item(**item) for item in params.shown]
+    shown = [Item(**item) for item in params.shown.values()]
     cells = cells_of(measured, shown, repository / "data" / "published", paper, roles)
     write_table(output.cells, stacked([cells]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,30 +31,31 @@ Fits = dict[tuple[str, str, str], pd.DataFrame]  # setting's folder, method and 
 
 
 def collect_settings(
-    settings: Sequence[Mapping[str, Any]], evidence: Path | None, partial: bool
+    settings: Mapping[str, Mapping[str, Any]], evidence: Path | None, partial: bool
 ) -> list[Tables]:
     """Return the results and timings of settings, each by method and replication.
 
-    A setting has its ``folder``; ``scenario``, ``experiment``, ``methods`` and ``sources`` as for
+    A setting, by its folder, has ``scenario``, ``experiment``, ``methods`` and ``sources`` as for
     :func:`fedmix.pipeline.provenance.keys_of`; ``replications`` of each method; the paths of
     ``blocks``; ``data``, the path of the embedded data set, or its sha256 as ``data_hash``; and
     ``held``, what the evidence holds of each method. Of the evidence, rows with the planned keys
     are taken. Replications may be missing from a ``partial`` collection.
     """
-    held = [setting["folder"] for setting in settings if any(setting["held"].values())]
+    held = [folder for folder, setting in settings.items() if any(setting["held"].values())]
     fits: Fits = {}
     if held:
-        study, experiment = (settings[0]["scenario"][name] for name in ("study", "experiment"))
+        scenario = settings[held[0]]["scenario"]
+        study, experiment = scenario["study"], scenario["experiment"]
         found = Evidence(evidence).rows(study, held, as_categories=True)
         found.attrs = {}  # pandas would copy them with every selection
         rows, problems = checked(found, declared(experiment)[1], f"{evidence}/{study}.parquet")
         for problem in problems:
             logger.warning(problem)
         fits = dict(tuple(rows.groupby(["setting", "method", "key"], sort=False, observed=True)))
-    return [_collect(setting, fits, partial) for setting in settings]
+    return [_collect(folder, setting, fits, partial) for folder, setting in settings.items()]
 
 
-def _collect(setting: Mapping[str, Any], evidence: Fits, partial: bool) -> Tables:
+def _collect(folder: str, setting: Mapping[str, Any], evidence: Fits, partial: bool) -> Tables:
     data = sha256_of(setting["data"]) if setting["data"] else setting["data_hash"]
     made_by = setting["experiment"], data, setting["methods"], setting["sources"]
     keys = keys_of(setting["scenario"], *made_by)
@@ -62,7 +63,7 @@ def _collect(setting: Mapping[str, Any], evidence: Fits, partial: bool) -> Table
     own = read_blocks(setting["blocks"], replications, keys, partial)
     scenario = Scenario(**setting["scenario"])
     methods = [Method(**method) for method in setting["methods"]]
-    fits = {m.name: evidence.get((setting["folder"], m.name, keys[m.name])) for m in methods}
+    fits = {m.name: evidence.get((folder, m.name, keys[m.name])) for m in methods}
     kept = _from_evidence(fits, {m.name: identity_of(scenario, m) for m in methods}, replications)
     results, timings = (_joined(*both, replications) for both in zip(own, kept, strict=True))
     if not partial:

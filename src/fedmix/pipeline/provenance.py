@@ -263,25 +263,14 @@ def stamp_of(repository: Path) -> str:
     return f"Stamp: {', '.join(f'{name} {value[:8]}' for name, value in hashes.items())}."
 
 
-class Brief(list):
-    """A list that is recorded and printed by what it holds, its length, the hash of its values.
+class Brief(dict):
+    """A mapping that is recorded and printed by what it holds and the hash of its values.
 
     Examples
     --------
-    >>> Brief("settings", [{"h": 0.0}, {"h": 1.0}])  # doctest: +ELLIPSIS
-    2 settings (...)
+    >>> Brief("settings", {"a": {"h": 0.0}, "b": {"h": 1.0}})  # doctest: +ELLIPSIS
+    settings (...)
     """
-
-    def __init__(self, what: str, values: Iterable[Any]):
-        super().__init__(values)
-        self.what = what
-
-    def __repr__(self) -> str:
-        return f"{len(self)} {self.what} ({key_of(repr(list(self)))})"
-
-
-class BriefMapping(dict):
-    """A mapping that is recorded and printed as a :class:`Brief` is, without its length."""
 
     def __init__(self, what: str, values: Mapping[str, Any]):
         super().__init__(values)
