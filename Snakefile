@@ -45,8 +45,8 @@ if not config["partial"]:
 
 
 include: "workflow/rules/collect.smk"
-include: "workflow/rules/cells.smk"
 include: "workflow/rules/protocol_files.smk"
+include: "workflow/rules/cells.smk"
 include: "workflow/rules/protocols.smk"
 include: "workflow/rules/views.smk"
 include: "workflow/rules/report.smk"

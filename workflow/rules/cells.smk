@@ -9,7 +9,7 @@ rule judge_results:
         cells=all_collected("cells"),
         results=all_collected("results"),
         timings=all_collected("timings"),
-        searches=lambda wildcards: searches_made(wildcards),
+        searches=searches_made(),
     output:
         **{part: f"{SHOWN}/audit/{part}.csv" for part in AUDIT_PARTS},
         specification=f"{SHOWN}/audit/specification.csv",
@@ -36,12 +36,12 @@ rule judge_results:
                 for name in ("about", "tables", "figures", "claims", "discrepancies")
             ),
         ),
-        searches=lambda wildcards: searches_judged(wildcards),
+        searches=searches_judged(),
         kept=content_hash(
             BASE,
             "docs/reproduction/protocols/*/*/protocols.csv",
             "docs/reproduction/protocols/*/*/runs.parquet",
         ),
-        code=lambda wildcards: code_hash("judge_results", "fedmix.cells"),
+        code=code_hash("judge_results", "fedmix.cells"),
     script:
         "../scripts/judge_results.py"

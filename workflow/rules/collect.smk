@@ -24,6 +24,6 @@ rule collect_results:
         shown=shown_numbers,
         study=study_parameters,
         printed=PRINTED_HASH,
-        code=lambda wildcards: code_hash("collect_results"),
+        code=code_hash("collect_results"),
     script:
         "../scripts/collect_results.py"

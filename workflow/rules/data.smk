@@ -59,6 +59,6 @@ rule draw_embedding:
     conda:
         "../../environment.yml"
     params:
-        code=lambda wildcards: code_hash("draw_embedding"),
+        code=code_hash("draw_embedding"),
     script:
         "../scripts/draw_embedding.py"

@@ -12,12 +12,13 @@ def text_hash(name):
 
 
 def code_hash(name, *modules):
-    """Hash of a script and of all code that it imports; `modules` are loaded by name.
+    """A function for the hash of a script and of all code that it imports, `modules` by name.
 
-    Rules call it in a function, so that a plan reads the code of rules with a job alone. To read that
-    of all rules takes most of a second.
+    A plan then reads the code of rules with a job alone. To read that of all rules takes most of a
+    second.
     """
-    return script_hash(BASE / "workflow" / "scripts" / f"{name}.py", *modules)
+    script = BASE / "workflow" / "scripts" / f"{name}.py"
+    return lambda wildcards: script_hash(script, *modules)
 
 
 def dataset_sources(wildcards):

@@ -136,13 +136,13 @@ def searches_shown():
     return shown
 
 
-def searches_made(wildcards):
+def searches_made():
     """The kept files of the searches that `all` runs."""
     folders = [f"results/protocols/{s}/{t}" for s, space in IN_ALL.items() for t in space.tables]
     return expand("{folder}/{kept}", folder=folders, kept=KEPT)
 
 
-def searches_judged(wildcards):
+def searches_judged():
     """The searches that claims are tested in, by their folder here or in the repository."""
     folders = {s: "results/protocols" if s in IN_ALL else IN_REPOSITORY for s in SEARCHABLE}
     return {
@@ -161,6 +161,6 @@ def claim_figures():
             "title": f"{REQUEST.papers[space.paper].title}: claims over all protocols",
             "path": f"{SHOWN}/figures/{space.name}_claims.svg",
         }
-        for space in (judged["space"] for judged in searches_judged(None).values())
+        for space in (judged["space"] for judged in searches_judged().values())
         if open_claims(claims, space)
     ]

@@ -11,7 +11,7 @@ rule design_protocols:
         "../../environment.yml"
     params:
         **SEARCHED,
-        code=lambda wildcards: code_hash("design_protocols"),
+        code=code_hash("design_protocols"),
     script:
         "../scripts/design_protocols.py"
 
@@ -58,7 +58,7 @@ rule optimize_protocols:
         metrics=searched_metrics,
         printed=PRINTED_HASH,
         source=protocol_source,
-        code=lambda wildcards: code_hash("optimize_protocols"),
+        code=code_hash("optimize_protocols"),
     script:
         "../scripts/optimize_protocols.py"
 
@@ -88,7 +88,7 @@ rule score_protocols:
         tables=lambda wildcards: items_of(searched(wildcards)),
         printed=PRINTED_HASH,
         preset=config["preset"],
-        code=lambda wildcards: code_hash("score_protocols"),
+        code=code_hash("score_protocols"),
     script:
         "../scripts/score_protocols.py"
 
@@ -109,7 +109,7 @@ rule export_protocols:
     conda:
         "../../environment.yml"
     params:
-        code=lambda wildcards: code_hash("export_protocols"),
+        code=code_hash("export_protocols"),
     script:
         "../scripts/export_protocols.py"
 
@@ -126,6 +126,6 @@ rule draw_claims:
     params:
         **SEARCHED,
         preset=config["preset"],
-        code=lambda wildcards: code_hash("draw_claims"),
+        code=code_hash("draw_claims"),
     script:
         "../scripts/draw_claims.py"

@@ -11,7 +11,7 @@ rule explain_cells:
     conda:
         "../../environment.yml"
     params:
-        code=lambda wildcards: code_hash("explain_cells", *LOADED_BY_NAME),
+        code=code_hash("explain_cells", *LOADED_BY_NAME),
     script:
         "../scripts/explain_cells.py"
 
@@ -34,7 +34,7 @@ rule build_page:
         "../../environment.yml"
     params:
         shown=page_parameters(page_embeddings()),
-        code=lambda wildcards: code_hash("build_page"),
+        code=code_hash("build_page"),
     script:
         "../scripts/build_page.py"
 
@@ -52,7 +52,7 @@ rule build_archive:
     params:
         options={key: config[key] for key in RUN_OPTIONS},
         datasets={name: REQUEST.datasets[name] for name, _ in WHOLE.embeddings()},
-        code=lambda wildcards: code_hash("build_archive", *LOADED_BY_NAME),
+        code=code_hash("build_archive", *LOADED_BY_NAME),
     script:
         "../scripts/build_archive.py"
 
@@ -76,7 +76,7 @@ rule export_reproduction:
     params:
         shown=page_parameters(),
         stamp=lambda wildcards: stamp_of(BASE),
-        code=lambda wildcards: code_hash("export_reproduction", *LOADED_BY_NAME),
+        code=code_hash("export_reproduction", *LOADED_BY_NAME),
     script:
         "../scripts/export_reproduction.py"
 
@@ -91,6 +91,6 @@ rule calibrate_verdicts:
     conda:
         "../../environment.yml"
     params:
-        code=lambda wildcards: code_hash("calibrate_verdicts", "fedmix.cells"),
+        code=code_hash("calibrate_verdicts", "fedmix.cells"),
     script:
         "../scripts/calibrate_verdicts.py"

@@ -20,7 +20,7 @@ rule make_table:
         "../../environment.yml"
     params:
         item=item_parameters,
-        code=lambda wildcards: code_hash("make_table"),
+        code=code_hash("make_table"),
     script:
         "../scripts/make_table.py"
 
@@ -44,7 +44,7 @@ rule make_figure:
         "../../environment.yml"
     params:
         item=item_parameters,
-        code=lambda wildcards: code_hash("make_figure"),
+        code=code_hash("make_figure"),
     script:
         "../scripts/make_figure.py"
 
@@ -61,6 +61,6 @@ rule draw_figures:
         "../../environment.yml"
     params:
         figures=figures_parameters(FIGURES),
-        code=lambda wildcards: code_hash("draw_figures"),
+        code=code_hash("draw_figures"),
     script:
         "../scripts/draw_figures.py"
