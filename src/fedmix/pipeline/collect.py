@@ -106,11 +106,10 @@ def _joined(
     if len(kept):
         kept = kept[~among(kept, blocks, ["method", "replication"])]
     rows = stacked([blocks, kept])
-    order = {method: i for i, method in enumerate(replications)}
-    by_method = rows["method"].map(order)
     rows.attrs = {}
-    rows = rows.assign(order=by_method).sort_values(["order", "replication"], kind="stable")
-    return rows.drop(columns="order").reset_index(drop=True)
+    methods = rows["method"].map({method: i for i, method in enumerate(replications)})
+    order = np.lexsort((rows["replication"], methods))  # which keeps the order of equal ones
+    return rows.iloc[order].reset_index(drop=True)
 
 
 def _check_complete(
