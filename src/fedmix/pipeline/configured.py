@@ -28,7 +28,7 @@ from fedmix.configuration import Document, Problems, name_of, raise_all, read_do
 from fedmix.data.registry import entries_of
 from fedmix.declarations import Keys
 from fedmix.errors import ConfigurationError
-from fedmix.pipeline.checking import Vocabulary, unknown
+from fedmix.pipeline.checking import Vocabulary, unknown_names
 from fedmix.pipeline.checking.printed import PrintedFiles, coverage_errors, read_printed
 from fedmix.pipeline.checking.references import (
     claim_errors,
@@ -278,11 +278,9 @@ def _read_preset(
 def _unknown(
     part: Document, studies: Mapping[str, Document], papers: Collection[str]
 ) -> Iterator[str]:
-    named = part.content.get("studies", {})
-    for name in () if named == ALL else named:
-        yield from unknown(part.place("studies", name), "study", name, studies)
-    for i, name in enumerate(part.content.get("on_request", ())):
-        yield from unknown(part.place("on_request", i), "paper", name, papers)
+    if part.content.get("studies") != ALL:
+        yield from unknown_names(part, "study", studies, "studies")
+    yield from unknown_names(part, "paper", papers, "on_request")
 
 
 def _add(found: dict[str, Document], part: Document, kind: str) -> Iterator[str]:
@@ -299,11 +297,7 @@ def _changed(study: Document, change: Document) -> Document:
     if wanted is None:
         return whole
     variants = whole.content.get("variants", {})
-    raise_all(
-        error
-        for i, name in enumerate(wanted)
-        for error in unknown(change.place(ONLY, i), "variant", name, variants)
-    )
+    raise_all(unknown_names(change, "variant", variants, ONLY))
     raise_all(
         f"{change.place('variants', name)}: {name!r} is changed, but {ONLY} does not list it"
         for name in change.content.get("variants", {})

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, create_model, field_validator, model_validator
 
-from fedmix.declarations import Declared, Names, Template, Unique
+from fedmix.declarations import Count, Declared, Names, Positive, Template, Unique
 from fedmix.pipeline.plan import RUNTIME
 
-Count = Annotated[int, Field(ge=1)]
 #: The key for the variants of a study that a preset runs; without it, all of them run.
 ONLY = "only_variants"
 Condition = dict[str, Any] | Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -43,7 +42,7 @@ class Options(Declared):
     block: Count | None = Field(
         description="Replications per job; by default sized with config/costs.csv to last minutes."
     )
-    replication_timeout: Annotated[float, Field(gt=0)] | None = Field(
+    replication_timeout: Positive | None = Field(
         description="Seconds one replication of one method may take before it counts as timed out."
     )
     download_timeout: float = Field(

@@ -63,6 +63,16 @@ def unknown(place: Place | str, kind: str, name: Any, known: Collection[str]) ->
         yield f"{place}: unknown {kind} {name!r}. {nearest_known(str(name), known)}"
 
 
+def unknown_names(
+    document: Document, kind: str, known: Collection[str], *keys: Any
+) -> Iterator[str]:
+    """Yield an error for each unknown name in the list, or mapping by name, under some keys."""
+    names = document.part(*keys).content if document.has(*keys) else ()
+    own_keys = range(len(names)) if isinstance(names, list) else names
+    for key, name in zip(own_keys, names, strict=True):
+        yield from unknown(document.place(*keys, key), kind, name, known)
+
+
 def condition_errors(where: Document, settings: Collection[Setting]) -> Iterator[str]:
     """Yield the parts of a condition that no setting satisfies: keys, values, or all together."""
     if isinstance(where.content, list):

@@ -13,7 +13,7 @@ from fedmix.cells.measured import identity_of
 from fedmix.cells.printed import columns_of, plain, rows_of
 from fedmix.configuration import Document, Place, Problems
 from fedmix.errors import ConfigurationError, did_you_mean, nearest_names
-from fedmix.pipeline.checking import Vocabulary, unknown, value_errors
+from fedmix.pipeline.checking import Vocabulary, unknown, unknown_names, value_errors
 
 Rows = list[dict[str, str]]
 RowsByLine = dict[int, dict[str, str]]  # those that an item shows
@@ -97,9 +97,7 @@ def printed_errors(
         for name, theirs in names:
             yield from _never_ours(place, ours["column"], name, study)
             yield from _never_printed(place, column, theirs, all_rows)
-    for column in content.get("stand_in", {}):
-        place = printed.place("stand_in", column)
-        yield from unknown(place, "printed column", column, content["columns"])
+    yield from unknown_names(printed, "printed column", content["columns"], "stand_in")
     shown = {line: row for line, row in enumerate(rows, start=2) if _has(row, printed)}
     yield from _not_numbers(printed, paper, shown)
     yield from _named_twice(printed, paper, shown)

@@ -20,6 +20,7 @@ from fedmix.pipeline.checking import (
     condition_errors,
     number_errors,
     unknown,
+    unknown_names,
     value_errors,
 )
 from fedmix.pipeline.checking.printed import PrintedFiles, printed_errors
@@ -85,9 +86,7 @@ def item_errors(
         yield from _missing_options(document.part("options"), item.builder)
         yield from _option_errors(document.part("options"), study, item.builder == "lines")
     for option in ("show", "metrics"):
-        for metric in item.options.get(option, ()):
-            place = document.place("options", option, metric)
-            yield from unknown(place, "metric", metric, study.metrics)
+        yield from unknown_names(document, "metric", study.metrics, "options", option)
     for option in ("difference", "leaderboard"):
         if metric := item.options.get(option):
             yield from unknown(document.place("options", option), "metric", metric, study.metrics)
@@ -154,15 +153,13 @@ def paper_errors(
     """Yield the names in a paper's ``about.yaml`` that its items and its studies do not show."""
     about = read_document(paper.folder / "about.yaml")
     variants = {setting.variant for study in studies.values() for setting in study.settings}
-    for name in paper.variants:
-        yield from unknown(about.place("variants", name), "variant", name, {*variants, SEARCHED})
+    yield from unknown_names(about, "variant", {*variants, SEARCHED}, "variants")
     drawn = {name for study in studies.values() for name in study.methods} | variants
     items = [item for item in items if item.study in studies]
     drawn.update(metric for item in items for metric in item.metrics)
     if paper.looks.keys() - drawn:
         drawn.update(text for item in items for text in _written(item, studies[item.study]) if text)
-    for name in paper.looks:
-        yield from unknown(about.place("looks", name), "series", name, drawn)
+    yield from unknown_names(about, "series", drawn, "looks")
 
 
 def _written(item: Item, study: Vocabulary) -> Iterator[str]:
@@ -177,8 +174,7 @@ def _written(item: Item, study: Vocabulary) -> Iterator[str]:
 def _shown_errors(part: Document, study: Vocabulary) -> Iterator[str]:
     """Yield unknown metrics and methods."""
     content = part.content
-    for i, name in enumerate(content.get("methods", ())):
-        yield from unknown(part.place("methods", i), "method", name, study.methods)
+    yield from unknown_names(part, "method", study.methods, "methods")
     metric = content.get("metric", [])
     for i, one in enumerate(_listed(metric)):
         place = part.place("metric", i) if isinstance(metric, list) else part.place("metric")

@@ -19,7 +19,7 @@ from fedmix.errors import ConfigurationError, nearest_names
 from fedmix.experiments.settings import STRATEGIES, declared, units_of
 from fedmix.methods.capabilities import capabilities_of, constraints_of
 from fedmix.methods.constraints import violation
-from fedmix.pipeline.checking import condition_errors, unknown
+from fedmix.pipeline.checking import condition_errors, unknown, unknown_names
 from fedmix.pipeline.plan import OWN_METHOD, Study, combinations
 
 #: Class variable of a method -> the values that mean something.
@@ -184,9 +184,7 @@ def _variant_errors(
                 yield from parameter_errors(parameters, estimators[name], units)
             else:
                 yield from unknown(parameters.place(), "method", name, estimators)
-        for i, name in enumerate(change.get("only", ())):
-            place = document.place("variants", variant, "only", i)
-            yield from unknown(place, "method", name, methods)
+        yield from unknown_names(document, "method", methods, "variants", variant, "only")
 
 
 class InUnits(Declared):
