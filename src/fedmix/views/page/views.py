@@ -41,8 +41,8 @@ def score_views(
         {
             "key": key,
             "name": name,
-            "cells": _bar({v: int(table.at[key, f"cells: {v}"]) for v in COUNTED}),
-            "claims": _bar({v: int(table.at[key, f"claims: {v}"]) for v in CLAIM_VERDICTS}),
+            "cells": _counts(table.loc[key], COUNTED, "cells: "),
+            "claims": _counts(table.loc[key], CLAIM_VERDICTS, "claims: "),
         }
         for key, name in papers.items()
         if key in table.index
@@ -186,14 +186,9 @@ def about(page: Page, entries: pd.DataFrame, place: str) -> pd.DataFrame:
     return entries[there & (entries["paper"] == page.paper)]
 
 
-def _bar(numbers: dict[str, int]) -> dict[str, Any]:
-    parts = [{"verdict": verdict, "n": n} for verdict, n in numbers.items() if n]
-    return {"total": sum(numbers.values()), "parts": parts}
-
-
 def score_in_words(score: Mapping[str, Any]) -> str:
     """Return the score of a published table as text; empty where no value is judged."""
-    counted = _counted(score)
+    counted = _counts(score, COUNTED)
     if not counted:
         return ""
     expected = _expected(score)
@@ -207,7 +202,7 @@ def score_in_words(score: Mapping[str, Any]) -> str:
 def _score(scores: pd.DataFrame, item: str) -> dict[str, Any] | None:
     """Return the score of one table; None for a table without published values."""
     for row in scores[scores["item"] == item].to_dict("records"):
-        shown = {"variant": in_words(row["variant"]), "counts": _counted(row)}
+        shown = {"variant": in_words(row["variant"]), "counts": _counts(row, COUNTED)}
         return row | shown | {"power": in_percent(row["power"]), "expected": _expected(row)}
     return None
 
@@ -225,8 +220,9 @@ def _expected(score: Mapping[str, Any]) -> str:
     return tally(known) if any(known.values()) else ""
 
 
-def _counted(score: Mapping[str, Any]) -> dict[str, int]:
-    return {name: score[name] for name in COUNTED if score[name]}
+def _counts(row: Any, verdicts: Iterable[str], prefix: str = "") -> dict[str, int]:
+    """Return the counts of the verdicts that occur, from columns that start with the prefix."""
+    return {verdict: int(row[prefix + verdict]) for verdict in verdicts if row[prefix + verdict]}
 
 
 def anchor(cell: Mapping[str, Any]) -> str:
