@@ -123,7 +123,6 @@ def _environment(context: PageContext) -> Environment:
     environment.filters["code"] = _with_code
     environment.globals.update(
         context=context,
-        paper_names=context.papers,
         verdicts=VERDICTS,
         counted=COUNTED,
         claim_rules=CLAIM_RULES,
