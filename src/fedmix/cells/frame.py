@@ -139,9 +139,7 @@ def cells_of(
 
 def read_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Read frames of cells as one frame; either none of them has verdicts, or all have."""
-    frame = concatenate(paths)
-    last = _JUDGED if "verdict" in frame else _UNJUDGED
-    return _typed(frame, last)
+    return _typed(concatenate(paths))
 
 
 def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
@@ -149,7 +147,7 @@ def judged_cells(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
 
     The verdicts equal those of :func:`complete` if the cells of other draws are included.
     """
-    return _ordered(judge(read_cells(paths)), _JUDGED)
+    return _ordered(judge(read_cells(paths)))
 
 
 def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) -> pd.DataFrame:
@@ -176,7 +174,7 @@ def complete(frame: pd.DataFrame, items: Iterable[Item], published: str | Path) 
             if (variant, number.file, number.line) not in done
         ]
     parts = [frame, _typed(missing)] if missing else [frame]
-    return _ordered(judge(pd.concat(parts, ignore_index=True)), _JUDGED)
+    return _ordered(judge(pd.concat(parts, ignore_index=True)))
 
 
 def _cells_of_setting(
@@ -300,9 +298,9 @@ class _Unknown:
         return "–"
 
 
-def _typed(rows: list[dict[str, Any]] | pd.DataFrame, last: list[str] = _UNJUDGED) -> pd.DataFrame:
+def _typed(rows: list[dict[str, Any]] | pd.DataFrame) -> pd.DataFrame:
     """Return rows as a frame with all columns, in their order and with their types."""
-    frame = _ordered(pd.DataFrame(rows), last)
+    frame = _ordered(pd.DataFrame(rows))
     texts, flags = ([c for c in names if c in frame] for names in (_TEXTS, _FLAGS))
     frame[texts] = frame[texts].astype(object).fillna("").astype(str)
     frame[flags] = frame[flags].eq(True)
@@ -310,12 +308,13 @@ def _typed(rows: list[dict[str, Any]] | pd.DataFrame, last: list[str] = _UNJUDGE
     for name in ("replications", "values"):
         frame[name] = [list(own) if hasattr(own, "__len__") else [] for own in frame[name]]
     named = {*texts, *flags, *_COUNTS, "replications", "values"}
-    floats = [name for name in (*_NUMBERS, *last) if name not in named]
+    floats = [c for c in (*_NUMBERS, *JUDGEMENT) if c in frame and c not in named]
     return frame.astype(dict.fromkeys(floats, "float64") | _COUNTS)
 
 
-def _ordered(frame: pd.DataFrame, last: list[str]) -> pd.DataFrame:
+def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame's columns in order; missing ones are added, unknown ones left out."""
+    last = _JUDGED if "verdict" in frame else _UNJUDGED
     settings = sorted(c for c in frame if c.startswith("setting_"))
     parameters = sorted(c for c in frame if c.startswith("method_"))
     names = [*_FIRST, *settings, "method", "label", *parameters, *_NUMBERS, *last]
