@@ -61,17 +61,16 @@ def trend(
     per : str, optional
         Another column of the setting. Each of its values has a trend of its own.
     """
-    for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
+    for place, named, name, xs, effects in _series(evidence, places, metric, method, along, per):
         steep = slope(xs, effects)
         detail = f"{metric} of {name}, slope in {along}: {steep}"
         if direction == "level":
-            reach = max(xs) - min(xs)
-            bound = tolerance * abs(fmean(e.mean for e in effects)) / reach
-            found = steep.within(bound)
+            reach = xs[-1] - xs[0]
+            found = steep.within(tolerance * abs(fmean(e.mean for e in effects)) / reach)
             detail = f"{metric} of {name}, change over {along}: {steep.mean * reach:+.3g}"
         else:
             found = steep.above() if direction == "rising" else steep.below()
-        yield check(place, _named(label, name), found, detail)
+        yield check(place, named, found, detail)
 
 
 @predicate
@@ -104,14 +103,14 @@ def scales(
         Whether to look at the part of the score that comes on top of the mean score where the
         setting's value is 0: the root of the difference of their squares.
     """
-    for place, label, name, xs, effects in _series(evidence, places, metric, method, along, per):
+    for place, named, _, xs, effects in _series(evidence, places, metric, method, along, per):
         found = exponent_of(xs, effects, above_zero)
         if found is not None:
             off = found - exponent
             finding = off.below(tolerance) if at_most else off.within(tolerance)
             bound = "at most " if at_most else ""
             detail = f"slope {found.with_interval()}, predicted {bound}{exponent:g}"
-            yield check(place, _named(label, name), finding, detail)
+            yield check(place, named, finding, detail)
 
 
 @predicate
@@ -133,16 +132,17 @@ def grows_less(
     """
     for label, group in _groups(places, along, per):
         growth = _log_growth(evidence, group, method, metric, along)
-        findings, details = [], []
-        for name in _methods(evidence, group, than):
-            other = _log_growth(evidence, group, name, metric, along)
-            if name == method or growth is None or other is None:
-                continue
-            findings.append((growth - other).below())
-            details.append(f"{exp(other.mean):.3g} for {name}")
-        if findings:
-            detail = f"growth {exp(growth.mean):.3g}, against {'; '.join(details)}"
-            yield check(group[0], _named(label, method), all_of(findings), detail)
+        others = {
+            name: other
+            for name in _methods(evidence, group, than)
+            if name != method
+            if (other := _log_growth(evidence, group, name, metric, along))
+        }
+        if growth and others:
+            found = all_of([(growth - other).below() for other in others.values()])
+            told = "; ".join(f"{exp(other.mean):.3g} for {name}" for name, other in others.items())
+            detail = f"growth {exp(growth.mean):.3g}, against {told}"
+            yield check(group[0], _named(label, method), found, detail)
 
 
 @predicate
@@ -237,12 +237,11 @@ def knee_moves(
     if one is None or other is None:
         return
     moved = one - other
-    off = moved - log(ratio)
     detail = (
         f"knee at {along} {exp(one.mean):.3g} and {exp(other.mean):.3g}, ratio "
         f"{exp(moved.mean):.3g}, predicted {ratio:.3g}"
     )
-    found = off.within(log(_KNEE_FACTOR))
+    found = (moved - log(ratio)).within(log(_KNEE_FACTOR))
     yield check(places[0], f"{column} {at} against {than}", found, detail)
 
 
@@ -284,12 +283,12 @@ def _series(
     along: str,
     per: str | None,
 ) -> Iterator[tuple[Place, str, str, list[float], list[Effect]]]:
-    """Yield first place, label, method, x values and means, for each group and method."""
+    """Yield first place, name in a check, method, ascending x and means, by group and method."""
     for label, group in _groups(places, along, per):
         for name in _methods(evidence, group, method):
             xs, effects = _means(evidence, group, name, metric, along)
             if len(set(xs)) > 1:
-                yield group[0], label, name, xs, effects
+                yield group[0], _named(label, name), name, xs, effects
 
 
 def _groups(places: list[Place], along: str, per: str | None) -> list[tuple[str, list[Place]]]:
