@@ -136,7 +136,7 @@ def test_one_replication_has_no_interval_and_none_of_it_is_shown():
     once = Effect(2.0, float("inf"), 1)
     middle = slope([0.0, 1.0, 2.0], [Effect(1.0, 0.1, 9), once, Effect(3.0, 0.1, 9)])
     assert (middle.n, middle.above().answer) == (9, "yes")  # the value in the middle has no weight
-    assert share_effect(np.array([True]), 0.5).half_width == float("inf")
+    assert share_effect(1, 1, 0.5).half_width == float("inf")
     told = {"kind": "slopes", "metric": "error"}
     told["rows"] = [{"row": "points", "along": "n", "exponent": -0.5}]
     line = [cell(label="A", metric="error", setting_n=n, mean=n**-0.5) for n in (1, 4)]
@@ -305,6 +305,6 @@ def test_replications_can_show_and_refute_every_share(path):
         if claim.get("predicate") == "predicted":
             (study,) = path.parent.glob(f"studies/{claim['study']}.yaml")
             n = yaml.safe_load(study.read_text("utf-8"))["replications"]
-            for flag, answer in ((True, "yes"), (False, "no")):
-                found = share_effect(np.full(n, flag), claim["parameters"]["share"]).above()
+            for count, answer in ((n, "yes"), (0, "no")):
+                found = share_effect(count, n, claim["parameters"]["share"]).above()
                 assert found.answer == answer, claim["id"]

@@ -118,10 +118,10 @@ def usually(
         ours, theirs = (_values(evidence, place, m, metric, at_round) for m in (method, than))
         difference = (ours - factor * theirs).dropna().to_numpy()
         if len(difference):
-            flags = difference < 0 if direction == "below" else difference > 0
+            count = int((difference < 0 if direction == "below" else difference > 0).sum())
             medians = f"{ours.median():.3g} and {theirs.median():.3g}"
-            detail = f"in {flags.sum()} of {len(flags)} replications; medians {medians}"
-            found = share_effect(flags, 0.5).above()
+            detail = f"in {count} of {len(difference)} replications; medians {medians}"
+            found = share_effect(count, len(difference), 0.5).above()
             yield check(place, place.setting, found, detail)
 
 
@@ -190,14 +190,11 @@ def fails(
     evidence: Evidence, places: list[Place], method: MethodName, share: Part = 0.1
 ) -> Iterator[Check]:
     """Check that more than a share of a method's replications diverge or fail."""
-    import numpy as np
-
     for place in places:
         runs = evidence.runs(place, method)
         if runs:
             failed, total = runs
-            flags = np.arange(total) < failed
-            found = share_effect(flags, share).above()
+            found = share_effect(failed, total, share).above()
             yield check(place, place.setting, found, f"{failed} of {total} failed")
 
 
@@ -229,10 +226,11 @@ def predicted(
         there = held.index[held == holds]
         scores = evidence.values(place, method, metric).reindex(there).dropna().to_numpy()
         if len(scores):
-            flags = scores == holds
+            count = int((scores == holds).sum())
             where = f"{condition} {'holds' if holds else 'does not hold'}"
-            detail = f"{flags.sum()} of {len(flags)} replications where {where}"
-            yield check(place, place.setting, share_effect(flags, share).above(), detail)
+            detail = f"{count} of {len(scores)} replications where {where}"
+            found = share_effect(count, len(scores), share).above()
+            yield check(place, place.setting, found, detail)
 
 
 @predicate

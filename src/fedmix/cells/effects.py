@@ -156,18 +156,15 @@ def mean_effect(values: pd.Series | np.ndarray) -> Effect:
     return Effect(mean, sqrt(variance) / sqrt(n), n)
 
 
-def share_effect(flags: np.ndarray, share: float) -> Effect:
-    """Return how far the share of true flags lies above ``share``.
+def share_effect(count: int, n: int, share: float) -> Effect:
+    """Return how far a share of ``count`` in ``n`` replications lies above ``share``.
 
-    The interval is Agresti and Coull's, which has a positive width even if all flags are equal. A
-    single flag has none.
+    The interval is Agresti and Coull's, which has a positive width even if the count is 0 or n. A
+    single replication has none.
     """
-    import numpy as np
-
-    n = len(flags) + 4
-    estimate = (np.sum(flags) + 2) / n
-    se = sqrt(estimate * (1 - estimate) / n) if len(flags) > 1 else inf
-    return Effect(float(estimate) - share, se, len(flags))
+    estimate = (count + 2) / (n + 4)
+    se = sqrt(estimate * (1 - estimate) / (n + 4)) if n > 1 else inf
+    return Effect(estimate - share, se, n)
 
 
 def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Effect:
