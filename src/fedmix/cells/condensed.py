@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedmix.cells.effects import YES, Effect, exponent, paired_effect
+from fedmix.cells.effects import YES, Effect, exponent, paired_effect, resampled_means
 from fedmix.cells.verdicts import SHOWN_QUANTILES, TEST_LEVEL, TEST_POWER, WORTHWHILE
 from fedmix.conditions import has_values
 
@@ -180,10 +180,7 @@ def mean_ranks(
     settings = Counter(data[name] for name in by_setting)
     weights = [1 / settings[data[name]] for name in by_setting]
     rng = np.random.default_rng(0)
-    draws = [
-        own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1)
-        for own in by_setting.values()
-    ]
+    draws = [resampled_means(own, _RESAMPLES, rng) for own in by_setting.values()]
 
     def average(ranks: list[np.ndarray]) -> np.ndarray:  # over the settings that a method ran
         known = np.ma.masked_invalid(ranks)

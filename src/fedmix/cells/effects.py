@@ -167,6 +167,11 @@ def share_effect(count: int, n: int, share: float) -> Effect:
     return Effect(estimate - share, se, n)
 
 
+def resampled_means(sample: np.ndarray, times: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the means of a sample in a bootstrap, which draws whole rows: its replications."""
+    return sample[rng.integers(len(sample), size=(times, len(sample)))].mean(axis=1)
+
+
 def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Effect:
     """Return a statistic of the means of several samples, with its error by the bootstrap.
 
@@ -176,7 +181,7 @@ def bootstrap_effect(samples: Sequence[np.ndarray], statistic: Statistic) -> Eff
     import numpy as np
 
     rng = np.random.default_rng(0)
-    drawn = [own[rng.integers(len(own), size=(_RESAMPLES, len(own)))].mean(1) for own in samples]
+    drawn = [resampled_means(own, _RESAMPLES, rng) for own in samples]
     n = min(map(len, samples))
     se = float(np.std(statistic(np.stack(drawn, axis=1)), ddof=1)) if n > 1 else inf
     return Effect(float(statistic(np.stack([own.mean(axis=0) for own in samples]))), se, n)

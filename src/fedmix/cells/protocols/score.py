@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fedmix.cells.effects import resampled_means
 from fedmix.cells.items import Item
 from fedmix.cells.measured import identity_of
 from fedmix.cells.printed import PrintedTable, names_of
@@ -136,9 +137,7 @@ def distances(means: FloatArray, printed_means: FloatArray, printed_sds: FloatAr
 
 def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[str, Any]:
     values = errors.to_numpy()
-    n = len(values)
-    rng = np.random.default_rng(0)
-    resampled = values[rng.integers(n, size=(RESAMPLES, n))].mean(axis=1)
+    resampled = resampled_means(values, RESAMPLES, np.random.default_rng(0))
     means = values.mean(axis=0)
     centre, sd = printed["mean"].to_numpy(), printed["sd"].to_numpy()
     methods, layout = layout_of(errors.columns)
@@ -155,7 +154,7 @@ def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[st
     return {
         "rows": layout[0],
         "cells": len(means),
-        "replications": n,
+        "replications": len(values),
         "distance": float(distances(means, centre, sd)),
         "distance_low": nearest,
         "distance_high": farthest,
