@@ -156,14 +156,13 @@ def _evaluate(
         "Says little": says_little
         and f"it holds in {chance:.0%} of {SHUFFLES} shuffles of the {_control(claim)}",
         _NO_REFUTATION: cannot_refute,
-        "Does not hold in the variant closest to the text": text_says_no
-        and _where(claim, "", text),
+        "Does not hold in the variant closest to the text": text_says_no and _where(claim, text),
         "Not reported": share and f"{claim['unreported']}; {share}",
         "No nearest protocol": "unreported" in claim
         and not near
         and "its tables were not searched",
         "In the protocol that the search chose for each table": near_differs
-        and _where(claim, "", near),
+        and _where(claim, near),
         "Not run, or only on other data": "study" in claim and untested,
         "No answer where every replication failed": failed,
     }
@@ -172,7 +171,7 @@ def _evaluate(
         **{name: claim.get(name, "") for name in _COPIED},
         "predicate": asked and predicates.in_words(asked, claim.get("parameters", {})),
         "verdict": verdict,
-        "where": _where(claim, verdict, own),
+        "where": _where(claim, own),
         "source": source,
         "remarks": [*remarks, claim["note"]] if "note" in claim else remarks,
         "chance": chance,
@@ -338,9 +337,9 @@ def _same_data(one: Any, other: Any) -> bool:
     return longer == shorter or longer.startswith(f"{shorter}_")
 
 
-def _where(claim: Mapping[str, Any], verdict: str, checks: list[Check]) -> str:
+def _where(claim: Mapping[str, Any], checks: list[Check]) -> str:
     """Return every setting by its answer, or why there is none."""
-    if verdict == UNTESTABLE:
+    if not checks:
         return claim.get("untestable", f"not run: no results of {claim.get('study')} that it needs")
     names = _short_names([check.place for check in checks])
     parts = []
