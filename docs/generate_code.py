@@ -10,9 +10,11 @@ from pathlib import Path
 
 import fedmix
 from fedmix import methods
+from fedmix.configuration import read_yaml
 from fedmix.methods.capabilities import capabilities_of
 
 GALLERY, PAGES = (Path(__file__).with_name(name) for name in ("gallery", "methods"))
+METHODS = Path(__file__).parents[1] / "config" / "methods.yaml"
 _API = {
     "Data of many clients": [
         "fedmix.clients",
@@ -70,18 +72,23 @@ _API = {
 
 def methods_page() -> str:
     """Return a table of all methods, with links to their pages."""
+    labels: dict[str, list[str]] = {}
+    for entry in read_yaml(METHODS).values():
+        labels.setdefault(entry["estimator"], []).append(entry["label"])
     parts = [
         "# Methods",
         "Generated from the registered classes. [Choose a method](../choose_a_method.md) says when "
-        "to use which. K clients have n_k points with d features each; R is the number of "
-        "components, or clusters.",
+        "to use which. Tables and figures have short names for some. K clients have n_k points "
+        "with d features each; R is the number of components, or clusters.",
     ]
     for title, names in _by_data().items():
-        table = ["| method | what it does | receives |", "|---|---|---|"]
+        table = ["| method | in tables | what it does | receives |", "|---|---|---|---|"]
         for name in names:
+            shown = ", ".join(labels.get(name, [name]))
             summary = (inspect.getdoc(methods.get(name)) or "").partition("\n\n")[0]
             needs = ", ".join(f"`{need}`" for need in capabilities_of(name).needs) or "nothing"
-            table.append(f"| [{name}]({name}.md) | {' '.join(summary.split())} | {needs} |")
+            summary = " ".join(summary.split())
+            table.append(f"| [{name}]({name}.md) | {shown} | {summary} | {needs} |")
         parts += [f"## {title}", "\n".join(table)]
     return page(parts)
 

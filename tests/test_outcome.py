@@ -189,15 +189,17 @@ def test_a_group_of_errors_is_an_error_of_the_job(tmp_path):
 def test_a_job_that_wrote_neither_a_block_nor_an_error_was_killed(tmp_path):
     for place in ("logs/run_methods", "results"):
         (tmp_path / place / "study/h0").mkdir(parents=True)
-    for block in ("0-1", "2-3"):
+    for block in ("0-1", "2-3", "6-7"):
         (tmp_path / f"logs/run_methods/study/h0/{block}.log").touch()
-    (tmp_path / "results/study/h0/0-1.parquet").touch()
+    for block in ("0-1", "6-7"):
+        (tmp_path / f"results/study/h0/{block}.parquet").touch()
+    os.utime(tmp_path / "results/study/h0/6-7.parquet", (1000.0, 1000.0))  # of an earlier run
     failed = tmp_path / "logs/run_methods/study/h0/4-5.log"
     failed.write_text(FAILURE)
-    error, told = failed_jobs(tmp_path, 0.0)
+    error, told = failed_jobs(tmp_path, 2000.0)
     assert error == f"{failed}: DataError: client 3 is empty"
     assert told.startswith(f"{tmp_path}/logs/run_methods/study/h0/2-3.log: the job was killed")
-    assert "(1 job in all)" in told
+    assert "(2 jobs in all)" in told
     assert "memory ran out" in told
     assert "mem_mb" in told
 

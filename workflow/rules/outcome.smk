@@ -41,14 +41,10 @@ onstart:
 
 
 onsuccess:
-    print(
-        *summary_lines(SHOWN, STARTED),
-        *failure_lines(REQUEST, SHOWN),
-        sep="\n",
-        file=sys.stderr,
-    )
+    lines = [*summary_lines(SHOWN, STARTED), *failure_lines(REQUEST, SHOWN)]
     if REQUEST.precision:
-        print(*instalment_lines(REQUEST.precision, config["preset"]), sep="\n", file=sys.stderr)
+        lines += instalment_lines(REQUEST.precision, config["preset"])
+    print(*lines, sep="\n", file=sys.stderr)
     failures = failed_throughout(REQUEST, SHOWN)
     if failures:
         raise WorkflowError("\n".join(failures))

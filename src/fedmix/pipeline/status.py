@@ -288,13 +288,13 @@ def lacking(request: Request, shown: str | os.PathLike) -> list[str]:
 def failed_jobs(workdir: str | os.PathLike, since: float) -> list[str]:
     """Return why each job failed since a time, in seconds since 1970, one sentence each.
 
-    A job that left neither a block nor an error in its log was killed.
+    A job that has neither written a block since then nor left an error in its log was killed.
     """
     root = Path(workdir)
     ended = [log for log in sorted(root.glob("logs/**/*.log")) if log.stat().st_mtime >= since]
     found = [f"{log}: {error}" for log in ended if (error := error_in(log))]
     runs = [log for log in ended if log.is_relative_to(root / "logs/run_methods")]
-    killed = [log for log in runs if not error_in(log) and not _block_of(log).exists()]
+    killed = [log for log in runs if not error_in(log) and not _wrote(_block_of(log), since)]
     if killed:
         found.append(
             f"{killed[0]}: the job was killed, as far as its log tells "
@@ -303,6 +303,11 @@ def failed_jobs(workdir: str | os.PathLike, since: float) -> list[str]:
             "run_methods:mem_mb=8000). Its finished replications are kept."
         )
     return found
+
+
+def _wrote(block: Path, since: float) -> bool:
+    """Return whether a block was written since a time; a job that runs again has an older one."""
+    return block.exists() and block.stat().st_mtime >= since
 
 
 def _block_of(log: Path) -> Path:
