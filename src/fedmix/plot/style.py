@@ -34,7 +34,7 @@ Looks = Mapping[str, Mapping[str, str]]
 MANY: Mapping[str, Any] = {"rasterized": True}
 # No paper's methods have these markers, so a method without a look of its own is never mistaken
 # for one of theirs. It is black or grey only if no colour is left.
-_SPARE_MARKERS = ("H", "d", "8", "1", "2", "3", "4", "+", "x")
+_SPARE_MARKERS = ("H", "d", "8", "+", "x")
 _QUIET = ("black", "grey")
 _LINES = ("-", "--", "-.", ":")
 
