@@ -7,7 +7,7 @@ component labels across clients. A module is imported when its name is first use
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 _LAZY_OBJECTS = {
     "Clients": "fedmix.clients",
