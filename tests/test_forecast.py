@@ -230,6 +230,8 @@ def test_settings_whose_embedding_is_missing_are_named(tmp_path):
     title = request.datasets[setting.dataset]["title"]
     line = f"not counted: fedgrem_real on {title}, whose embedding is missing"
     assert line in list(forecast_lines(forecast(without, tmp_path)))
+    others = replace(without, studies={})  # as of a target that does not need the study
+    assert line not in list(forecast_lines(forecast(others, tmp_path)))
 
 
 def test_a_run_gives_the_costs_that_foretell_it(tmp_path):

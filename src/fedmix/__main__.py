@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
         help="for add: archives or files of evidence (default: all that is below results)",
     )
     again = add("rerun", None, "run one method on one replication, and show its errors")
-    again.add_argument("study", help="e.g. fedgrem_real")
+    again.add_argument("study", help="e.g. fedgrem_simulation")
     again.add_argument(
         "setting", help="the folder's name under results/STUDY, e.g. as_coded.gaussian-h0.5"
     )

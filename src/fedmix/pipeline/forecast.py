@@ -120,7 +120,7 @@ def forecast(
         and not request.coverage.kept_embedding(dataset, embedding)
     }
     left_out = [
-        (name, title) for name in request.left_out for title in request.unavailable(name, {})
+        (name, title) for name in request.studies for title in request.unavailable(name, {})
     ]
     return Forecast(studies, missing, len(request.items) + 2 * len(missing), left_out)
 
