@@ -27,7 +27,7 @@ def test_another_preset_runs_only_what_it_defines_otherwise(two):
         "make_table": 1,
         "fedgrem_table1": 1,
     }
-    two.edit(OTHER, "PooledEM]", "{name: PooledEM, parameters: {max_rounds: 3}}]")
+    two.edit(OTHER, "PooledEM]", "{name: PooledEM, parameters: {tol: 0.5}}]")
     two.run(f"{SETTING}/0-0.parquet", config=other)
     assert two.fits() == ["PooledEM"]
 
