@@ -161,7 +161,7 @@ def numbers_found() -> dict[str, list[float]]:
 def test_methods_find_the_number_of_clusters_as_often_as_the_advice_says():
     found = numbers_found()
     best, seeds = found["FedGEM, start k-means"], found["FedGEM"]
-    words = f"in {100 * min(best):.0f} to {100 * max(best):.0f} % of the replications"
+    words = f"in {100 * min(best):.0f} to {100 * max(best):.0f} % of the replications, and "
     dpgmm = [100 * share for share in found["DP-GMM (central)"]]
     for page in ("choose_a_method.md", "methods/FedGEM.md"):
         said = " ".join((DOCS / page).read_text(encoding="utf-8").split())

@@ -247,9 +247,13 @@ def test_a_study_of_all_registered_methods_takes_the_first_entry_of_each():
 
 
 def test_a_long_parameter_is_recorded_by_its_name_and_hash():
+    brief = Brief("2 settings", {"a": {"h": 0.0, "sizes": [1, 2]}, "b": {"h": 1.0}})
+    assert re.fullmatch(r"2 settings \([0-9a-f]{24}\)", repr(brief))
+    assert repr(Brief("2 settings", {**brief, "b": {"h": 1.5}})) != repr(brief)
     layout = Brief("layout", {"title": "Table 1", "rows": list(range(1000))})
     assert re.fullmatch(r"layout \([0-9a-f]{24}\)", repr(layout))
     assert repr(Brief("layout", {**layout, "title": "Table 2"})) != repr(layout)
-    sent = pickle.loads(pickle.dumps(layout))  # as Snakemake does for a job's script
-    assert sent == dict(layout)
-    assert repr(sent) == repr(layout)
+    assert pickle.loads(pickle.dumps(layout)) == layout
+    sent = pickle.loads(pickle.dumps(brief))  # as Snakemake does for a job's script
+    assert sent == dict(brief)
+    assert repr(sent) == repr(brief)

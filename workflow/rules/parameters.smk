@@ -188,7 +188,7 @@ def page_parameters(embeddings=()):
         "tables": [item_layout(item) for item in WHOLE.items.values() if item.kind == "table"],
         "figures": [*figures, *embeddings],
         "searches": searches_shown(),
-        "claim_figures": claim_figures(),
+        "claim_figures": CLAIM_FIGURES,
         "preset": config["preset"],
         "papers": {key: paper.title for key, paper in WHOLE.papers.items()},
         "unavailable": {study: REQUEST.unavailable(study, {}) for study in REQUEST.left_out},

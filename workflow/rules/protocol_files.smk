@@ -152,15 +152,14 @@ def searches_judged():
     }
 
 
-def claim_figures():
-    """A figure for every search that claims are tested in."""
-    claims = read_claims(REQUEST.papers)
-    return [
-        {
-            "paper": space.paper,
-            "title": f"{REQUEST.papers[space.paper].title}: claims over all protocols",
-            "path": f"{SHOWN}/figures/{space.name}_claims.svg",
-        }
-        for space in (judged["space"] for judged in searches_judged().values())
-        if open_claims(claims, space)
-    ]
+CLAIMS = read_claims(REQUEST.papers)
+# A figure for every search that claims are tested in.
+CLAIM_FIGURES = [
+    {
+        "paper": space.paper,
+        "title": f"{REQUEST.papers[space.paper].title}: claims over all protocols",
+        "path": f"{SHOWN}/figures/{space.name}_claims.svg",
+    }
+    for space in (judged["space"] for judged in searches_judged().values())
+    if open_claims(CLAIMS, space)
+]

@@ -24,7 +24,7 @@ rule build_page:
         explanations=rules.explain_cells.output[0],
         figures=page_figures(FIGURES) + embedding_figures(),
         searches=protocol_files(IN_ALL),
-        claims=[figure["path"] for figure in claim_figures()],
+        claims=[figure["path"] for figure in CLAIM_FIGURES],
     output:
         index=f"{SHOWN}/index.html",
         pages=directory(f"{SHOWN}/pages"),
@@ -65,7 +65,7 @@ rule export_reproduction:
         run=rules.judge_results.output.run,
         figures=page_figures(FIGURES),
         searches=protocol_files(IN_ALL),
-        claims=[figure["path"] for figure in claim_figures()],
+        claims=[figure["path"] for figure in CLAIM_FIGURES],
         tables=[f for f in item_files(WHOLE.items) if f.endswith(".md") and "/tables/" in f],
     output:
         f"{BASE}/docs/reproduction/README.md",
