@@ -217,6 +217,12 @@ def test_a_condition_is_met_where_every_replication_meets_it():
     ]
     said = condensed(pd.DataFrame(rows), told)
     assert said["conditions met (constants 1)"] == "1 of 2"
+    # A condition can depend on the method, and holds where it does for all of them.
+    other = [
+        cell(metric="holds", setting_n=n, setting=f"n{n}", mean=1.0, label="B") for n in (1, 4)
+    ]
+    said = condensed(pd.DataFrame([*rows, *other]), told)
+    assert said["conditions met (constants 1)"] == "1 of 2"
 
 
 def test_four_times_the_replications_show_less_than_half_the_difference():

@@ -184,6 +184,18 @@ def test_a_figure_with_published_values_of_its_own_says_their_digits(paper, caps
     assert main(["check"]) == 0
 
 
+def test_published_values_belong_to_one_metric(paper, capsys):
+    """A list would compare each of its metrics with the same values."""
+    own = f"{FIGURE}  printed: mine_table1\n"
+    Path(CONFIG, "figures.yaml").write_text(own.replace("ari_pooled", "[ari_pooled]"))
+    assert main(["check"]) == 0
+    Path(CONFIG, "figures.yaml").write_text(own.replace("ari_pooled", "[ari_pooled, seconds]"))
+    assert (
+        "mine/figures.yaml:1: mine_figure1: metric: expected one metric beside published values, "
+        "got a list. Give each metric an item of its own" in told(capsys)
+    )
+
+
 def test_an_option_in_all_panels_is_enough(paper):
     panels = "{rows: [{x: setting_n_clients}, {x: 2 * setting_n_clients}]}"
     spoil(f"{CONFIG}/figures.yaml", "{x: setting_n_clients}", panels)

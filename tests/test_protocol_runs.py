@@ -287,6 +287,18 @@ def test_a_trial_in_the_worse_half_ends_after_three_replications(own, found):
     assert set(runs["n_contaminated"]) == {0}  # the other row is held out
 
 
+def test_the_optimiser_weighs_contrasts(own):
+    heavy = own.search.model_copy(update={"contrast_weight": 3.0})
+    weighed = own.model_copy(update={"search": heavy})
+    trials, runs = optimize(weighed, MadeUp(weighed, far_from_the_best), {"one": PRINTED}, 1)
+    best = trials.loc[trials["confirmed"].idxmin()]
+    ran = runs[(runs["protocol"] == best["protocol"]) & (runs["kind"] == "tried")]
+    chose = ran["replication"] < heavy.replications
+    for own_runs, expected in [(ran[chose], "objective"), (ran[~chose], "confirmed")]:
+        assert best[expected] == objective(own_runs, {"one": PRINTED}, own.claim, 3.0)
+        assert best[expected] != objective(own_runs, {"one": PRINTED}, own.claim)
+
+
 def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found):
     _, trials, _ = found
     others, alone = parts_of(own, ["one"])
@@ -341,6 +353,8 @@ def test_missed_contrasts_count_as_much_as_cells():
     # Ten published sd away in two of six cells and in two of three contrasts: not in the change.
     expected = np.sqrt((2 * 10**2 + 2 * 10**2) / (6 + 3))
     assert objective(lost, {"one": PRINTED}, own.claim) == pytest.approx(expected)
+    heavier = np.sqrt((2 * 10**2 + 4 * 2 * 10**2) / (6 + 4 * 3))
+    assert objective(lost, {"one": PRINTED}, own.claim, 4.0) == pytest.approx(heavier)
     lost.loc[lost.index[0], "value"] = np.nan
     assert objective(lost, {"one": PRINTED}, own.claim) == np.inf
 

@@ -59,8 +59,9 @@ def slopes(cells: Cells, metric: str, rows: list[Mapping[str, Any]]) -> Iterator
         yield row["row"], "predicted", f"{row['exponent']:+g}", scored[0]
         if "condition" in row:
             named = [c for c in own if c["metric"] == row["condition"]]
-            held = {c["setting"]: c["mean"] == 1 for c in named}
-            text = f"{sum(held.values())} of {len(held)}"
+            failed = {c["setting"] for c in named if c["mean"] != 1}  # by any of the methods
+            n = len({c["setting"] for c in named})
+            text = f"{n - len(failed)} of {n}"
             yield row["row"], "conditions met (constants 1)", text, scored[0]
         for label in dict.fromkeys(c["label"] for c in scored):
             line = [c for c in scored if c["label"] == label]

@@ -207,8 +207,8 @@ class Item(Declared):
     )
     metric: Annotated[Any, Like(Metric | list[Metric])] = Field(
         description="What it shows: a metric, metrics by method with a `default`, or a list of "
-        "these. Metrics are those of the experiment, seconds, rounds, floats_up, floats_down, and "
-        "those that src/fedmix/cells/measured.py derives."
+        "these, without published values. Metrics are those of the experiment, seconds, rounds, "
+        "floats_up, floats_down, and those that src/fedmix/cells/measured.py derives."
     )
     methods: list[str] = Field([], description="Methods to show; all of the study by default.")
     row: Row = ""
@@ -242,6 +242,15 @@ class Item(Declared):
         shown = self.judged or self.kind == "table"  # other figures show those of a table
         if self.printed and shown and self.digits is None:
             raise ValueError("lacks digits, which printed numbers need")
+        return self
+
+    @model_validator(mode="after")
+    def _with_one_metric_beside_published_values(self) -> Self:
+        if self.printed and len(self._metrics_by_method) > 1:
+            raise ValueError(
+                "metric: expected one metric beside published values, got a list. Give each metric "
+                "an item of its own"
+            )
         return self
 
     @property

@@ -88,6 +88,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     times = str(most) if least == most else f"{least} to {most}"
     search = space.search_of(tables)
     first = " Each seed first tries a protocol that was found in another way."
+    weight = f" A contrast counts {search.contrast_weight:g} times as much as a value of the table."
     return (
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
         f"choice is ({times} replications, all rows); and an optimiser from "
@@ -95,6 +96,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"protocols for each (replications: {search.replications}, and {search.confirmed} more for "
         f"the best few; {space.row.replace('_', ' ')} {rows}). {search.confirmed} more of all "
         f"rows rank the best of each seed, and {search.judged} fresh ones judge them."
+        f"{weight if search.contrast_weight != 1 else ''}"
         f"{first if space.first_trial(tables) else ''}"
     )
 

@@ -124,8 +124,8 @@ def optimize(
     of other seeds, and on fresh ones, which judge it.
     """
     tables, found = runner.benches, []
-    n_trials = space.search_of(tables).trials
-    for start, numbers in enumerate(np.array_split(range(n_trials), STARTS)):
+    search = space.search_of(tables)
+    for start, numbers in enumerate(np.array_split(range(search.trials), STARTS)):
         found += _search(space, runner, printed, (seed, start), numbers.tolist())
     frame = pd.DataFrame([trial for trial, _ in found])
     few = frame[frame["complete"]].sort_values("objective", kind="stable")
@@ -133,7 +133,9 @@ def optimize(
     few = few.drop_duplicates(list(space.choices))
     further = runner.run(few.to_dict("records"), space.cells(CONFIRMED, tables))
     by_protocol = further.groupby("protocol")
-    confirmed = by_protocol.apply(objective, printed, space.claim, include_groups=False)
+    confirmed = by_protocol.apply(
+        objective, printed, space.claim, search.contrast_weight, include_groups=False
+    )
     frame["confirmed"] = frame["protocol"].map(confirmed)
     best = frame.sort_values(["confirmed", "trial"]).head(1).to_dict("records")
     runs = {kind: runner.run(best, space.cells(kind, tables)) for kind in (COMPARED, JUDGED)}
@@ -152,6 +154,7 @@ def _search(
     import optuna
 
     parts = parts_of(space, runner.benches)
+    weight = space.search_of(runner.benches).contrast_weight
     by_table = space.cells(TRIED, runner.benches)
     cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
     cells.sort(key=itemgetter(0))  # the same row of all tables, one after the other
@@ -165,7 +168,7 @@ def _search(
         runs = pd.DataFrame()
         for step, (_, table, cell) in enumerate(cells, start=1):
             runs = pd.concat([runs, runner.run([protocol], {table: [cell]})])
-            value = objective(runs, printed, space.claim)
+            value = objective(runs, printed, space.claim, weight)
             trial.report(value, step)
             if step < len(cells) and trial.should_prune():
                 break

@@ -129,10 +129,15 @@ def layout_of(cells: pd.MultiIndex) -> tuple[list[str], tuple[int, int]]:
     return list(names[:n_methods]), (len(names) // n_methods, n_methods)
 
 
-def distances(means: FloatArray, printed_means: FloatArray, printed_sds: FloatArray) -> FloatArray:
+def distances(
+    means: FloatArray,
+    printed_means: FloatArray,
+    printed_sds: FloatArray,
+    weights: FloatArray | None = None,
+) -> FloatArray:
     """Return root mean squares over the last axis; infinite where a mean is missing."""
-    deviations = (means - printed_means) / printed_sds
-    return np.nan_to_num(np.sqrt(np.square(deviations).mean(axis=-1)), nan=np.inf)
+    squares = np.square((means - printed_means) / printed_sds)
+    return np.nan_to_num(np.sqrt(np.average(squares, axis=-1, weights=weights)), nan=np.inf)
 
 
 def _score(errors: pd.DataFrame, printed: pd.DataFrame, claim: Claim) -> dict[str, Any]:
@@ -193,11 +198,17 @@ def leads(means: FloatArray, methods: Sequence[str], claim: Claim) -> FloatArray
     return claim.sign * lead.round(12)
 
 
-def objective(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame], claim: Claim) -> float:
+def objective(
+    runs: pd.DataFrame,
+    printed: Mapping[str, pd.DataFrame],
+    claim: Claim,
+    contrast_weight: float = 1.0,
+) -> float:
     """Return a protocol's distance from the cells of its tables and from their contrasts.
 
-    It is the root mean square of all differences, in published standard deviations; the root mean
-    square over tables if there are several; infinite if a fit diverged.
+    It is the root mean square of all differences, in published standard deviations, where a
+    contrast counts ``contrast_weight`` times; the root mean square over tables if there are
+    several; infinite if a fit diverged.
     """
     parts = []
     for table, own in runs.groupby("table", sort=False):
@@ -213,9 +224,11 @@ def objective(runs: pd.DataFrame, printed: Mapping[str, pd.DataFrame], claim: Cl
             np.concatenate([part.ravel(), contrasts(part, methods, claim)])
             for part in (ours, theirs)
         )
+        n_contrasts = len(measured) - sds.size
         unit = sds[:, methods.index(claim.method)].mean()
-        units = np.concatenate([sds.ravel(), np.full(len(measured) - sds.size, unit)])
-        parts.append(distances(measured, published, units))
+        units = np.concatenate([sds.ravel(), np.full(n_contrasts, unit)])
+        weights = np.repeat([1.0, contrast_weight], [sds.size, n_contrasts])
+        parts.append(distances(measured, published, units, weights))
     return float(np.sqrt(np.mean(np.square(parts))))
 
 
@@ -258,7 +271,9 @@ def score_search(
     judged = judged.reset_index()
     # Two seeds may end at one objective: the first is ranked before.
     compared = runs[COMPARED].groupby("protocol", sort=False)
-    ranks = compared.apply(objective, printed, claim, include_groups=False).rank(method="first")
+    weight = space.search_of(printed).contrast_weight
+    objectives = compared.apply(objective, printed, claim, weight, include_groups=False)
+    ranks = objectives.rank(method="first")
     parts[JUDGED] = judged.assign(rank=judged["protocol"].map(ranks).astype("Int64"))
     scores = pd.concat(parts, names=["kind"]).reset_index("kind")
     protocols = space.without_idle(pd.concat([design, trials]), printed)

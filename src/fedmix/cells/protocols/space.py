@@ -110,6 +110,13 @@ class Optimizer(Declared):
         description="Number of further replications, of the same rows, for the best few; as many "
         "of all rows then rank the best of each seed.",
     )
+    contrast_weight: float = Field(
+        1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="How often a contrast of the claim's method counts in the objective, beside a "
+        "value of the table.",
+    )
     seeds: int = Field(ge=1, description="Number of searches, each from its own seed.")
     judged: int = Field(
         ge=2, description="Number of fresh replications, of all rows, that judge the best of each."
