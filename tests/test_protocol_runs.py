@@ -1,12 +1,20 @@
 """Protocols run as the experiment does, and the optimiser finds what is planted."""
 
 import numpy as np
+import optuna
 import pandas as pd
 import pytest
 
 from fedmix import methods
 from fedmix.cells.protocols.choices import Choice
-from fedmix.cells.protocols.running import Runner, optimize, parts_of
+from fedmix.cells.protocols.running import (
+    Runner,
+    combined,
+    improvements,
+    optimize,
+    parts_of,
+    single_changes,
+)
 from fedmix.cells.protocols.score import contrasts, objective
 from fedmix.cells.protocols.space import Claim
 from fedmix.data import Dataset
@@ -303,14 +311,61 @@ def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found
     _, trials, _ = found
     others, alone = parts_of(own, ["one"])
     assert (others, alone) == (["scaling", "rounds"], ["penalty", "first"])
-    start = trials[trials["start"] == 1].reset_index(drop=True)  # 40 trials in 6 stages
-    stages = np.array_split(np.arange(len(start)), 6)
-    for fixed, numbers in zip([others, alone, others, alone], stages[1:5], strict=True):
-        before, stage = start[: numbers[0]], start.iloc[numbers]
+    # The second of three starts, in the fifth to the eighth of 18 stages.
+    stages = np.array_split(np.arange(len(trials)), 18)[4:8]
+    start = trials[trials["start"] == 1]
+    assert start["trial"].tolist()[: sum(map(len, stages))] == np.concatenate(stages).tolist()
+    for fixed, numbers in zip([others, alone, others], stages[1:], strict=True):
+        before, stage = start[start["trial"] < numbers[0]], trials.iloc[numbers]
         best = before.loc[before.loc[before["complete"], "objective"].idxmin()]
         assert (stage[fixed] == best[fixed]).all(axis=None)
         # It begins with the best protocol's changes in one choice.
         assert (stage.iloc[0][list(own.choices)] != best[list(own.choices)]).sum() == 1
+
+
+def test_the_start_with_the_best_protocol_has_the_stages_that_remain(found):
+    _, trials, _ = found
+    stages = np.array_split(np.arange(len(trials)), 18)
+    starts = [trials["start"].iloc[stage].unique().tolist() for stage in stages]
+    early = trials.iloc[: stages[12][0]]
+    least = early[early["complete"]].groupby("start")["objective"].min()
+    assert starts == 4 * [[0]] + 4 * [[1]] + 4 * [[2]] + 6 * [[least.idxmin()]]
+
+
+def trial(value, **params):
+    parameters = {"kind": "a", "number": 1.0, "share": 0.5} | params
+    distributions = {
+        "kind": optuna.distributions.CategoricalDistribution(["a", "b", "c"]),
+        "number": optuna.distributions.FloatDistribution(0.01, 100.0, log=True),
+        "share": optuna.distributions.FloatDistribution(0.0, 0.55),
+    }
+    return optuna.trial.create_trial(params=parameters, distributions=distributions, value=value)
+
+
+def test_single_changes_try_all_categories_and_move_numbers_within_their_range():
+    best = trial(1.0)
+    assert [c["kind"] for c in single_changes(best, ["kind"])] == ["b", "c"]
+    numbers = single_changes(best, ["number", "share"])
+    assert all(sum(c[name] != best.params[name] for name in c) == 1 for c in numbers)
+    moved = [c["number"] for c in numbers if c["share"] == 0.5]
+    np.testing.assert_allclose(moved, 10.0 ** (4 * np.array([-0.15, -0.05, 0.05, 0.15])))
+    shares = [c["share"] for c in numbers if c["share"] != 0.5]
+    np.testing.assert_allclose(shares, [0.4175, 0.4725, 0.5275])  # a step more leaves the range
+
+
+def test_improvements_are_made_together_with_the_best_change_of_each_choice():
+    best = trial(1.0)
+    pruned = optuna.trial.create_trial(state=optuna.trial.TrialState.PRUNED)
+    changes = [
+        trial(0.7, kind="c"),
+        trial(0.9, kind="b"),
+        trial(0.8, number=2.0),
+        trial(1.2, share=0.4),
+        pruned,
+    ]
+    better = improvements(best, changes)
+    assert [t.value for t in better] == [0.9, 0.8, 0.7]
+    assert combined(best, better) == {"kind": "c", "number": 2.0, "share": 0.5}
 
 
 def test_the_best_protocol_of_a_seed_runs_on_all_rows_and_other_replications(found):

@@ -1,14 +1,15 @@
 """Runs of protocols on the tables of a search: those that were drawn, or that an optimiser tries.
 
 The optimiser is Optuna's tree-structured Parzen estimator (Bergstra et al. 2011; multivariate:
-Falkner et al. 2018), which takes categories and ranges together. It works in stages. The first
-changes all choices. The others change in turn those of the claim's method alone and all the rest,
-and begin with protocols that differ from the best one so far in one choice. They lead to a nearby
-optimum, so a search starts anew several times. The first start begins with the table's
-``first_trial``, if it has one. A trial runs cell by cell, the first row first, and
-ends early if it is in the worse half (successive halving: Li et al. 2020). The best few of each
-start then compete on further replications, because the least of many objectives is partly luck. A
-search is the same in every run from the same seed.
+Falkner et al. 2018), which takes categories and ranges together. It works in stages. The first one
+of a start changes all choices. The others change in turn those of the claim's method alone and all
+the rest. They begin with protocols that differ from the best one so far in one choice, and then
+make all of these changes that are improvements together. Stages lead to a nearby optimum, so a
+search starts several times. After some stages only the start with the best protocol goes on. The
+first start begins with the table's ``first_trial``, if it has one. A trial runs cell by cell, the
+first row first, and ends early if it is in the worse half (successive halving: Li et al. 2020). The
+best few of each start then compete on further replications, because the least of many objectives
+is partly luck. A search is the same in every run from the same seed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from fedmix.cells.protocols.score import objective
 from fedmix.cells.protocols.space import (
     COMPARED,
     CONFIRMED,
+    EARLY_STAGES,
     JUDGED,
     STAGES,
     STARTS,
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
 
 #: The share of a stage's trials before its sampler learns from them.
 STARTUP = 0.3
+#: The largest share of a stage's trials that change one choice.
+SINGLE = 2 / 3
+#: By what share of its range such a trial changes a number.
+STEPS = (-0.15, -0.05, 0.05, 0.15)
 #: Replications of the first row after which a trial ends if it is in the worse half.
 FIRST = 3
 #: How many of the best trials of each start compete.
@@ -123,11 +129,18 @@ def optimize(
     protocol by this one then runs on all rows: on further replications, which rank it among those
     of other seeds, and on fresh ones, which judge it.
     """
-    tables, found = runner.benches, []
+    tables = runner.benches
     search = space.search_of(tables)
-    for start, numbers in enumerate(np.array_split(range(search.trials), STARTS)):
-        found += _search(space, runner, printed, (seed, start), numbers.tolist())
-    frame = pd.DataFrame([trial for trial, _ in found])
+    stages = [own.tolist() for own in np.array_split(range(search.trials), STAGES)]
+    starts = [_Start(space, runner, printed, (seed, number)) for number in range(STARTS)]
+    for start in starts:
+        for _ in range(EARLY_STAGES):
+            start.run_stage(stages.pop(0))
+    best_start = min(starts, key=lambda start: start.least)
+    for numbers in stages:
+        best_start.run_stage(numbers)
+    found = [trial for start in starts for trial in start.found]
+    frame = pd.DataFrame([trial for trial, _ in found]).sort_values("trial", ignore_index=True)
     few = frame[frame["complete"]].sort_values("objective", kind="stable")
     few = few.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
     few = few.drop_duplicates(list(space.choices))
@@ -143,56 +156,98 @@ def optimize(
     return frame, pd.concat(runs, names=["kind"]).reset_index("kind").reset_index(drop=True)
 
 
-def _search(
-    space: Space,
-    runner: Runner,
-    printed: Mapping[str, pd.DataFrame],
-    seeds: tuple[int, int],
-    numbers: Sequence[int],
-) -> list[tuple[dict[str, Any], pd.DataFrame]]:
-    """Search from one start. Return each trial and its runs."""
-    import optuna
+class _Start:
+    """One start of a search, which runs stage by stage.
 
-    parts = parts_of(space, runner.benches)
-    weight = space.search_of(runner.benches).contrast_weight
-    by_table = space.cells(TRIED, runner.benches)
-    cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
-    cells.sort(key=itemgetter(0))  # the same row of all tables, one after the other
-    found: list[tuple[dict[str, Any], pd.DataFrame]] = []
+    ``found`` has each trial with its runs, and ``least`` is the best objective so far.
+    """
 
-    def attempt(trial: optuna.Trial) -> float:
-        number = numbers[len(found)]
-        protocol = {"protocol": f"s{seeds[0]}.{number}"}
+    def __init__(
+        self,
+        space: Space,
+        runner: Runner,
+        printed: Mapping[str, pd.DataFrame],
+        seeds: tuple[int, int],
+    ) -> None:
+        self.space, self.runner, self.printed, self.seeds = space, runner, printed, seeds
+        self.found: list[tuple[dict[str, Any], pd.DataFrame]] = []
+        self.least = np.inf
+        self._best: optuna.trial.FrozenTrial | None = None
+        self._stage = 0
+        by_table = space.cells(TRIED, runner.benches)
+        cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
+        self._cells = sorted(cells, key=itemgetter(0))  # the same row of all tables in turn
+
+    def run_stage(self, numbers: Sequence[int]) -> None:
+        """Try one protocol for each number."""
+        parts = parts_of(self.space, self.runner.benches)
+        free = parts[self._stage % len(parts)]
+        seed = 1000 * self.seeds[0] + 100 * self.seeds[1] + self._stage
+        study = self._study(free, startup=ceil(STARTUP * len(numbers)), seed=seed)
+        remaining = iter(numbers)
+
+        def attempt(trial: optuna.Trial) -> float:
+            return self._attempt(trial, next(remaining))
+
+        changes: list[dict[str, Any]] = []
+        if self._best:
+            changes = single_changes(self._best, free)
+            order = np.random.default_rng(seed).permutation(len(changes))
+            changes = [changes[i] for i in order[: int(SINGLE * len(numbers))]]
+            study.add_trial(self._best)
+            for change in changes:
+                study.enqueue_trial(change)
+            study.optimize(attempt, n_trials=len(changes))
+            better = improvements(self._best, study.trials[1:])
+            if len(better) > 1:
+                study.enqueue_trial(combined(self._best, better))
+        elif self.seeds[1] == 0 and (first := self.space.first_trial(self.runner.benches)):
+            study.enqueue_trial(first)
+        study.optimize(attempt, n_trials=len(numbers) - len(changes))
+        self._best, self.least = study.best_trial, study.best_value
+        self._stage += 1
+
+    def _study(self, free: Sequence[str], startup: int, seed: int) -> optuna.Study:
+        """Return a stage's study, which keeps all but the free choices of the best trial."""
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        best = self._best.params if self._best else {}
+        fixed = {name: value for name, value in best.items() if name not in free}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.PartialFixedSampler(
+                fixed,
+                optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed),
+            )
+        pruner = optuna.pruners.SuccessiveHalvingPruner(
+            min_resource=FIRST * len(self.runner.benches), reduction_factor=2
+        )
+        return optuna.create_study(sampler=sampler, pruner=pruner)
+
+    def _attempt(self, trial: optuna.Trial, number: int) -> float:
+        """Run a protocol on the rows and replications that the optimiser sees."""
+        import optuna
+
+        space, tables = self.space, self.runner.benches
+        protocol = {"protocol": f"s{self.seeds[0]}.{number}"}
         for name, choice in space.choices.items():  # empty where no table depends on it
-            protocol[name] = _suggest(trial, choice) if choice.concerns(*by_table) else ""
+            protocol[name] = _suggest(trial, choice) if choice.concerns(*tables) else ""
+        weight = space.search_of(tables).contrast_weight
         runs = pd.DataFrame()
-        for step, (_, table, cell) in enumerate(cells, start=1):
-            runs = pd.concat([runs, runner.run([protocol], {table: [cell]})])
-            value = objective(runs, printed, space.claim, weight)
+        for step, (_, table, cell) in enumerate(self._cells, start=1):
+            runs = pd.concat([runs, self.runner.run([protocol], {table: [cell]})])
+            value = objective(runs, self.printed, space.claim, weight)
             trial.report(value, step)
-            if step < len(cells) and trial.should_prune():
+            if step < len(self._cells) and trial.should_prune():
                 break
-        complete = step == len(cells)
+        complete = step == len(self._cells)
         ended = {"trial": number, "objective": value, "complete": complete}
-        found.append((protocol | ended | {"seed": seeds[0], "start": seeds[1]}, runs))
+        ended |= {"seed": self.seeds[0], "start": self.seeds[1]}
+        self.found.append((protocol | ended, runs))
         if not complete:
             raise optuna.TrialPruned
         return value
-
-    first = space.first_trial(by_table) if seeds[1] == 0 else {}
-    study: optuna.Study | None = None
-    for stage, own_numbers in enumerate(np.array_split(numbers, STAGES)):
-        study = _study_of(
-            parts[stage % len(parts)],
-            study.best_trial if study else None,
-            startup=ceil(STARTUP * len(own_numbers)),
-            first=FIRST * len(runner.benches),
-            seed=100 * seeds[0] + 10 * seeds[1] + stage,
-        )
-        if first and stage == 0:
-            study.enqueue_trial(first)
-        study.optimize(attempt, n_trials=len(own_numbers))
-    return found
 
 
 def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:
@@ -203,29 +258,42 @@ def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:
     return [part for part in (rest, own) if part]
 
 
-def _study_of(
-    free: Iterable[str], best: optuna.trial.FrozenTrial | None, startup: int, first: int, seed: int
-) -> optuna.Study:
-    """Return the study of a stage: the best trial so far, and its changes in one free choice."""
-    import optuna
+def single_changes(best: optuna.trial.FrozenTrial, free: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the best trial's parameters with one free choice changed, in all ways."""
+    return [
+        {**best.params, name: value}
+        for name in free
+        for value in _others(best.distributions[name], best.params[name])
+    ]
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    fixed = {name: v for name, v in best.params.items() if name not in free} if best else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.PartialFixedSampler(
-            fixed,
-            optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed),
-        )
-    pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=first, reduction_factor=2)
-    study = optuna.create_study(sampler=sampler, pruner=pruner)
-    if best:
-        study.add_trial(best)
-        for name in free:
-            for value in getattr(best.distributions[name], "choices", ()):
-                if value != best.params[name]:
-                    study.enqueue_trial({**best.params, name: value})
-    return study
+
+def _others(distribution: Any, value: Any) -> list[Any]:
+    """Return the other categories, or numbers that are some steps away and still in the range."""
+    if hasattr(distribution, "choices"):
+        return [other for other in distribution.choices if other != value]
+    to, back = (np.log, np.exp) if distribution.log else (float, float)
+    low, high, middle = map(to, (distribution.low, distribution.high, value))
+    moved = [middle + step * (high - low) for step in STEPS]
+    return [float(back(other)) for other in moved if low <= other <= high]
+
+
+def improvements(
+    best: optuna.trial.FrozenTrial, trials: Iterable[optuna.trial.FrozenTrial]
+) -> list[optuna.trial.FrozenTrial]:
+    """Return the trials that are better than the best one so far, in descending order."""
+    complete = [trial for trial in trials if trial.state.name == "COMPLETE"]
+    better = [trial for trial in complete if trial.value < best.value]
+    return sorted(better, key=lambda trial: -trial.value)
+
+
+def combined(
+    best: optuna.trial.FrozenTrial, better: Iterable[optuna.trial.FrozenTrial]
+) -> dict[str, Any]:
+    """Return the best trial's parameters with the best change of each choice."""
+    params = dict(best.params)
+    for trial in better:  # the best one is the last
+        params |= {name: v for name, v in trial.params.items() if v != best.params[name]}
+    return params
 
 
 def _suggest(trial: optuna.Trial, choice: Choice) -> str:

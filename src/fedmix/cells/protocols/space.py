@@ -37,8 +37,9 @@ TRIED, CONFIRMED, COMPARED, JUDGED = "tried", "confirmed", "compared", "judged"
 #: Replications from here on judge protocols; those before chose them.
 FRESH = 1000
 
-#: Starts of a search, and stages of a start, with equally many trials.
-STARTS, STAGES = 3, 6
+#: Starts of a search, the stages of each, and all stages, with equally many trials. The best start
+#: has the stages that remain.
+STARTS, EARLY_STAGES, STAGES = 3, 4, 18
 
 
 class Column(Declared):
@@ -98,9 +99,8 @@ class Optimizer(Declared):
     """The optimiser, which looks for the protocol that gives some rows of a table."""
 
     trials: int = Field(
-        ge=STARTS * STAGES,
-        description="Number of protocols that it tries, from each seed, in "
-        f"{STARTS * STAGES} stages.",
+        ge=STAGES,
+        description=f"Number of protocols that it tries, from each seed, in {STAGES} stages.",
     )
     replications: int = Field(
         ge=1, description="Number of replications that it sees; a trial ends early if it is poor."
