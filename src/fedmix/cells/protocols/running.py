@@ -174,16 +174,17 @@ class _Start:
         self.least = np.inf
         self._best: optuna.trial.FrozenTrial | None = None
         self._stage = 0
+        self._parts = parts_of(space, runner.benches)
+        self._tried: list[list[optuna.trial.FrozenTrial]] = [[] for _ in self._parts]
         by_table = space.cells(TRIED, runner.benches)
         cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
         self._cells = sorted(cells, key=itemgetter(0))  # the same row of all tables in turn
 
     def run_stage(self, numbers: Sequence[int]) -> None:
         """Try one protocol for each number."""
-        parts = parts_of(self.space, self.runner.benches)
-        free = parts[self._stage % len(parts)]
+        part = self._stage % len(self._parts)
         seed = 1000 * self.seeds[0] + 100 * self.seeds[1] + self._stage
-        study = self._study(free, startup=ceil(STARTUP * len(numbers)), seed=seed)
+        study = self._study(part, startup=ceil(STARTUP * len(numbers)), seed=seed)
         remaining = iter(numbers)
 
         def attempt(trial: optuna.Trial) -> float:
@@ -191,29 +192,35 @@ class _Start:
 
         changes: list[dict[str, Any]] = []
         if self._best:
-            changes = single_changes(self._best, free)
+            changes = single_changes(self._best, self._parts[part])
             order = np.random.default_rng(seed).permutation(len(changes))
             changes = [changes[i] for i in order[: int(SINGLE * len(numbers))]]
             study.add_trial(self._best)
+            begun = len(study.trials)
             for change in changes:
                 study.enqueue_trial(change)
             study.optimize(attempt, n_trials=len(changes))
-            better = improvements(self._best, study.trials[1:])
+            better = improvements(self._best, study.trials[begun:])
             if len(better) > 1:
                 study.enqueue_trial(combined(self._best, better))
         elif self.seeds[1] == 0 and (first := self.space.first_trial(self.runner.benches)):
             study.enqueue_trial(first)
         study.optimize(attempt, n_trials=len(numbers) - len(changes))
         self._best, self.least = study.best_trial, study.best_value
+        self._tried[part] = study.trials
         self._stage += 1
 
-    def _study(self, free: Sequence[str], startup: int, seed: int) -> optuna.Study:
-        """Return a stage's study, which keeps all but the free choices of the best trial."""
+    def _study(self, part: int, startup: int, seed: int) -> optuna.Study:
+        """Return a stage's study, which keeps the choices of all other parts as they are best.
+
+        The sampler knows the trials of earlier stages of this part, though other choices have
+        changed since. The pruner compares the stage's own trials.
+        """
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         best = self._best.params if self._best else {}
-        fixed = {name: value for name, value in best.items() if name not in free}
+        fixed = {name: value for name, value in best.items() if name not in self._parts[part]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             sampler = optuna.samplers.PartialFixedSampler(
@@ -223,7 +230,18 @@ class _Start:
         pruner = optuna.pruners.SuccessiveHalvingPruner(
             min_resource=FIRST * len(self.runner.benches), reduction_factor=2
         )
-        return optuna.create_study(sampler=sampler, pruner=pruner)
+        study = optuna.create_study(sampler=sampler, pruner=pruner)
+        for trial in self._tried[part]:
+            study.add_trial(
+                optuna.trial.create_trial(
+                    state=trial.state,
+                    value=trial.value,
+                    params=trial.params,
+                    distributions=trial.distributions,
+                    intermediate_values=trial.intermediate_values,
+                )
+            )
+        return study
 
     def _attempt(self, trial: optuna.Trial, number: int) -> float:
         """Run a protocol on the rows and replications that the optimiser sees."""
