@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 STARTUP = 0.3
 #: The largest share of a stage's trials that change one choice.
 SINGLE = 2 / 3
-#: By what share of its range such a trial changes a number.
-STEPS = (-0.15, -0.05, 0.05, 0.15)
 #: Replications of the first row after which a trial ends if it is in the worse half.
 FIRST = 3
 #: How many of the best trials of each start compete.
@@ -277,22 +275,13 @@ def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:
 
 
 def single_changes(best: optuna.trial.FrozenTrial, free: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the best trial's parameters with one free choice changed, in all ways."""
+    """Return the best trial's parameters with another category of one free choice, in all ways."""
     return [
         {**best.params, name: value}
         for name in free
-        for value in _others(best.distributions[name], best.params[name])
+        for value in getattr(best.distributions[name], "choices", ())
+        if value != best.params[name]
     ]
-
-
-def _others(distribution: Any, value: Any) -> list[Any]:
-    """Return the other categories, or numbers that are some steps away and still in the range."""
-    if hasattr(distribution, "choices"):
-        return [other for other in distribution.choices if other != value]
-    to, back = (np.log, np.exp) if distribution.log else (float, float)
-    low, high, middle = map(to, (distribution.low, distribution.high, value))
-    moved = [middle + step * (high - low) for step in STEPS]
-    return [float(back(other)) for other in moved if low <= other <= high]
 
 
 def improvements(

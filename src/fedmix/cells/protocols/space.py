@@ -39,7 +39,7 @@ FRESH = 1000
 
 #: Starts of a search, the stages of each, and all stages, with equally many trials. The best start
 #: has the stages that remain.
-STARTS, EARLY_STAGES, STAGES = 3, 4, 18
+STARTS, EARLY_STAGES, STAGES = 3, 2, 18
 
 
 class Column(Declared):
