@@ -1,0 +1,209 @@
+"""The optimiser of a search finds what is planted."""
+
+import numpy as np
+import optuna
+import pandas as pd
+import pytest
+
+from fedmix.cells.protocols.choices import Choice
+from fedmix.cells.protocols.running import (
+    Runner,
+    combined,
+    improvements,
+    optimize,
+    parts_of,
+    single_changes,
+)
+from fedmix.cells.protocols.score import contrasts, objective
+from fedmix.cells.protocols.space import Claim
+from synthetic_search import PRINTED, runs_of, space
+
+
+class MadeUp(Runner):
+    """Protocols whose cells lie at a distance that their choices make."""
+
+    def __init__(self, own, distance):
+        self.space, self.distance, self.benches = own, distance, dict.fromkeys(own.tables)
+
+    def run(self, protocols, cells):
+        parts = []
+        for (table, own), protocol in ((c, p) for c in cells.items() for p in protocols):
+            runs = runs_of({protocol["protocol"]: self.distance(protocol)}, table=table)
+            parts += [
+                runs[runs["n_contaminated"].eq(n) & runs["replication"].eq(0)].assign(replication=r)
+                for n, r in own
+            ]
+        return pd.concat(parts)
+
+
+def far_from_the_best(protocol):
+    away = abs(np.log10(float(protocol["first"].split()[0]) / 3))
+    return 0.1 + away + (protocol["scaling"] != "global")
+
+
+@pytest.fixture(scope="module")
+def own():
+    own = space()
+    spreads = {"weight": 1.0, "between": [0.01, 100], "log": True}
+    own.choices["first"] = Choice(
+        name="first", silent="", values={"x": spreads}, methods={"FedGrEM": "initial_penalty"}
+    )
+    return own
+
+
+@pytest.fixture(scope="module")
+def found(own):
+    runner = MadeUp(own, far_from_the_best)
+    return runner, *optimize(own, runner, {"one": PRINTED}, 1)
+
+
+def test_the_optimiser_finds_the_category_and_the_number(found):
+    _, trials, runs = found
+    [judged] = runs.loc[runs["kind"] == "judged", "protocol"].unique()
+    best = trials.set_index("protocol").loc[judged]
+    assert best["confirmed"] == trials["confirmed"].min()
+    assert best["scaling"] == "global"
+    assert 1.5 < float(best["first"].split()[0]) < 6
+    assert best["objective"] == trials["objective"].min()
+
+
+def test_a_trial_in_the_worse_half_ends_after_three_replications(own, found):
+    _, trials, runs = found
+    runs = runs[runs["kind"] == "tried"]
+    ran = runs.groupby(["protocol", "method"])["replication"].nunique().groupby("protocol").max()
+    assert set(ran[trials.loc[~trials["complete"], "protocol"]]) == {3}
+    assert 0.3 < trials["complete"].mean() < 0.8
+    few = trials["confirmed"].notna()
+    assert set(ran[trials.loc[few, "protocol"]]) == {6}  # four, and two on which the best compete
+    best = trials[trials["complete"]].drop_duplicates(["start", "objective"])
+    for start, competing in trials[few].groupby("start"):
+        expected = best.loc[best["start"] == start, "objective"].nsmallest(4)
+        assert sorted(competing["objective"]) == expected.tolist()
+    assert set(runs["n_contaminated"]) == {0}  # the other row is held out
+
+
+def test_the_optimiser_weighs_contrasts(own):
+    heavy = own.search.model_copy(update={"contrast_weight": 3.0})
+    weighed = own.model_copy(update={"search": heavy})
+    trials, runs = optimize(weighed, MadeUp(weighed, far_from_the_best), {"one": PRINTED}, 1)
+    best = trials.loc[trials["confirmed"].idxmin()]
+    ran = runs[(runs["protocol"] == best["protocol"]) & (runs["kind"] == "tried")]
+    chose = ran["replication"] < heavy.replications
+    for own_runs, expected in [(ran[chose], "objective"), (ran[~chose], "confirmed")]:
+        assert best[expected] == objective(own_runs, {"one": PRINTED}, own.claim, 3.0)
+        assert best[expected] != objective(own_runs, {"one": PRINTED}, own.claim)
+
+
+def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found):
+    _, trials, _ = found
+    others, alone = parts_of(own, ["one"])
+    assert (others, alone) == (["scaling", "rounds"], ["penalty", "first"])
+    # The second of three starts has the third and the fourth of 18 stages; the last stages are of
+    # the best start, which begins with the choices of other methods.
+    stages = np.array_split(np.arange(len(trials)), 18)
+    second = [(1, others, stages[3])]
+    best_start = trials["start"].iloc[-1]
+    late = [
+        (best_start, fixed, own) for fixed, own in zip([alone, others], stages[6:8], strict=True)
+    ]
+    for number, fixed, numbers in second + late:
+        start = trials[trials["start"] == number]
+        before, stage = start[start["trial"] < numbers[0]], trials.iloc[numbers]
+        best = before.loc[before.loc[before["complete"], "objective"].idxmin()]
+        assert (stage[fixed] == best[fixed]).all(axis=None)
+        # It begins with the best protocol's changes in one choice.
+        assert (stage.iloc[0][list(own.choices)] != best[list(own.choices)]).sum() == 1
+
+
+def test_the_start_with_the_best_protocol_has_the_stages_that_remain(found):
+    _, trials, _ = found
+    stages = np.array_split(np.arange(len(trials)), 18)
+    starts = [trials["start"].iloc[stage].unique().tolist() for stage in stages]
+    early = trials.iloc[: stages[6][0]]
+    least = early[early["complete"]].groupby("start")["objective"].min()
+    assert starts == 2 * [[0]] + 2 * [[1]] + 2 * [[2]] + 12 * [[least.idxmin()]]
+
+
+def trial(value, **params):
+    parameters = {"kind": "a", "number": 1.0, "share": 0.5} | params
+    distributions = {
+        "kind": optuna.distributions.CategoricalDistribution(["a", "b", "c"]),
+        "number": optuna.distributions.FloatDistribution(0.01, 100.0, log=True),
+        "share": optuna.distributions.FloatDistribution(0.0, 0.55),
+    }
+    return optuna.trial.create_trial(params=parameters, distributions=distributions, value=value)
+
+
+def test_single_changes_try_the_other_categories_of_the_free_choices():
+    best = trial(1.0)
+    changes = single_changes(best, ["number", "kind"])
+    assert changes == [{**best.params, "kind": "b"}, {**best.params, "kind": "c"}]
+    assert single_changes(best, ["number"]) == []
+
+
+def test_improvements_are_made_together_with_the_best_change_of_each_choice():
+    best = trial(1.0)
+    pruned = optuna.trial.create_trial(state=optuna.trial.TrialState.PRUNED)
+    changes = [
+        trial(0.7, kind="c"),
+        trial(0.9, kind="b"),
+        trial(0.8, number=2.0),
+        trial(1.2, share=0.4),
+        pruned,
+    ]
+    better = improvements(best, changes)
+    assert [t.value for t in better] == [0.9, 0.8, 0.7]
+    assert combined(best, better) == {"kind": "c", "number": 2.0, "share": 0.5}
+
+
+def test_the_best_protocol_of_a_seed_runs_on_all_rows_and_other_replications(found):
+    _, _, runs = found
+    ran = runs.groupby(["kind", "n_contaminated"])["replication"].unique().map(list)
+    assert ran.loc["compared"].to_dict() == {0: [6, 7], 2: [6, 7]}
+    assert ran.loc["judged"].to_dict() == {n: [1000, 1001, 1002] for n in (0, 2)}
+
+
+def test_a_search_without_choices_of_one_kind_changes_the_others_in_all_stages(own):
+    few = own.model_copy(update={"choices": {"scaling": own.choices["scaling"]}})
+    assert parts_of(few, ["one"]) == [["scaling"]]
+
+
+def test_a_search_is_the_same_from_the_same_seed(own, found):
+    _, trials, runs = found
+    again = optimize(own, MadeUp(own, far_from_the_best), {"one": PRINTED}, 1)
+    pd.testing.assert_frame_equal(trials, again[0])
+    pd.testing.assert_frame_equal(runs, again[1])
+    other, _ = optimize(own, MadeUp(own, far_from_the_best), {"one": PRINTED}, 2)
+    assert not trials["first"].equals(other["first"])
+
+
+def test_every_seed_begins_with_the_first_trial(own):
+    given = {"first": "2.5 x", "scaling": "global"}
+    table = own.tables["one"].model_copy(update={"first_trial": given})
+    begun = own.model_copy(update={"tables": {"one": table}})
+    for seed in (1, 2):
+        trials, _ = optimize(begun, MadeUp(begun, far_from_the_best), {"one": PRINTED}, seed)
+        assert trials.iloc[0][list(given)].to_dict() == given
+        assert trials.loc[trials["start"] == 1, "first"].iloc[0] != "2.5 x"
+    assert begun.first_trial(["one", "two"]) == {}  # a common protocol begins with none
+
+
+def test_missed_contrasts_count_as_much_as_cells():
+    own = space()
+    runs = runs_of({"a": 0.0})
+    assert objective(runs, {"one": PRINTED}, own.claim) == pytest.approx(0.0, abs=1e-9)
+    lost = runs.assign(value=runs["value"].mask(runs["method"] == "FedGrEM", 0.2))
+    # Ten published sd away in two of six cells and in two of three contrasts: not in the change.
+    expected = np.sqrt((2 * 10**2 + 2 * 10**2) / (6 + 3))
+    assert objective(lost, {"one": PRINTED}, own.claim) == pytest.approx(expected)
+    heavier = np.sqrt((2 * 10**2 + 4 * 2 * 10**2) / (6 + 4 * 3))
+    assert objective(lost, {"one": PRINTED}, own.claim, 4.0) == pytest.approx(heavier)
+    lost.loc[lost.index[0], "value"] = np.nan
+    assert objective(lost, {"one": PRINTED}, own.claim) == np.inf
+
+
+def test_contrasts_are_leads_the_change_and_the_lead_over_the_baseline():
+    means = np.array([[0.3, 0.2, 0.1], [0.3, 0.15, 0.12]])
+    claim = Claim(method="FedGrEM", baseline="LocalEM")
+    found = contrasts(means, ["LocalEM", "FedEM", "FedGrEM"], claim)
+    np.testing.assert_allclose(found, [-0.1, -0.03, 0.02, -0.2, -0.18])
