@@ -1,22 +1,23 @@
 """Runs of protocols on the tables of a search: those that were drawn, or that an optimiser tries.
 
 The optimiser is Optuna's tree-structured Parzen estimator (Bergstra et al. 2011; multivariate:
-Falkner et al. 2018), which takes categories and ranges together. It works in stages. The first one
-of a start changes all choices. The others change in turn those of the claim's method alone and all
-the rest. They begin with protocols that differ from the best one so far in one choice, and then
-make all of these changes that are improvements together. Stages lead to a nearby optimum, so a
-search starts several times. After some stages only the start with the best protocol goes on. The
-first start begins with the table's ``first_trial``, if it has one. A trial runs cell by cell, the
-first row first, and ends early if it is in the worse half (successive halving: Li et al. 2020). The
-best few of each start then compete on further replications, because the least of many objectives
-is partly luck. A search is the same in every run from the same seed.
+Falkner et al. 2018), which takes categories and ranges together. A start first screens protocols
+on a few replications of the first row, and runs the best one of them in full. The first start also
+runs the table's ``first_trial``, if it has one. Stages then change in turn the choices of the
+claim's method alone and all the rest. They begin with protocols that differ from the best one so
+far in one choice, and then make all of these changes that are improvements together. Stages lead to
+a nearby optimum, so a search starts several times. After one stage only the start with the best
+protocol goes on. A trial of a stage runs cell by cell, the first row first, and ends early if it is
+in the worse half (successive halving: Li et al. 2020). The best few of each start then compete on
+further replications, because the least of many objectives is partly luck. A search is the same in
+every run from the same seed.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import ceil
 from operator import itemgetter
 from pathlib import Path
@@ -31,9 +32,9 @@ from fedmix.cells.protocols.score import objective
 from fedmix.cells.protocols.space import (
     COMPARED,
     CONFIRMED,
-    EARLY_STAGES,
     JUDGED,
-    STAGES,
+    PARTS,
+    SCREENING,
     STARTS,
     TRIED,
     Space,
@@ -43,14 +44,15 @@ from fedmix.streams import Streams
 if TYPE_CHECKING:
     import optuna
 
-#: The share of a stage's trials before its sampler learns from them.
+#: The share of a study's trials before its sampler learns from them.
 STARTUP = 0.3
 #: The largest share of a stage's trials that change one choice.
 SINGLE = 2 / 3
-#: Replications of the first row after which a trial ends if it is in the worse half.
+#: Replications of the first row that screen protocols. A trial of a stage that is in the worse half
+#: after as many ends.
 FIRST = 3
 #: How many of the best trials of each start compete.
-FEW = 4
+FEW = 3
 
 
 def draw_protocols(space: Space) -> pd.DataFrame:
@@ -129,13 +131,13 @@ def optimize(
     """
     tables = runner.benches
     search = space.search_of(tables)
-    stages = [own.tolist() for own in np.array_split(range(search.trials), STAGES)]
+    parts = [own.tolist() for own in np.array_split(range(search.trials), PARTS)]
     starts = [_Start(space, runner, printed, (seed, number)) for number in range(STARTS)]
     for start in starts:
-        for _ in range(EARLY_STAGES):
-            start.run_stage(stages.pop(0))
+        start.screen([number for _ in range(SCREENING) for number in parts.pop(0)])
+        start.run_stage(parts.pop(0))
     best_start = min(starts, key=lambda start: start.least)
-    for numbers in stages:
+    for numbers in parts:
         best_start.run_stage(numbers)
     found = [trial for start in starts for trial in start.found]
     frame = pd.DataFrame([trial for trial, _ in found]).sort_values("trial", ignore_index=True)
@@ -155,7 +157,7 @@ def optimize(
 
 
 class _Start:
-    """One start of a search, which runs stage by stage.
+    """One start of a search: a screening, and stages.
 
     ``found`` has each trial with its runs, and ``least`` is the best objective so far.
     """
@@ -172,64 +174,79 @@ class _Start:
         self.least = np.inf
         self._best: optuna.trial.FrozenTrial | None = None
         self._stage = 0
-        self._parts = parts_of(space, runner.benches)
-        self._tried: list[list[optuna.trial.FrozenTrial]] = [[] for _ in self._parts]
+        self._changed = parts_of(space, runner.benches)
+        self._tried: list[list[optuna.trial.FrozenTrial]] = [[] for _ in self._changed]
         by_table = space.cells(TRIED, runner.benches)
         cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
         self._cells = sorted(cells, key=itemgetter(0))  # the same row of all tables in turn
 
+    def screen(self, numbers: Sequence[int]) -> None:
+        """Try one protocol for each number on the first cells, and the best one on all cells."""
+        tables = self.runner.benches
+        given = self.space.first_trial(tables) if self.seeds[1] == 0 else {}
+        n_full = 2 if given else 1
+        few = self._cells[: FIRST * len(tables)]
+        study = self._study([*self.space.choices], len(numbers) - n_full)
+        study.optimize(self._attempts(numbers[:-n_full], few), len(numbers) - n_full)
+        full = self._study([*self.space.choices], n_full)
+        for protocol in (study.best_params, given)[:n_full]:
+            full.enqueue_trial(protocol)
+        full.optimize(self._attempts(numbers[-n_full:], self._cells), n_full)
+        self._end_stage(full)
+
     def run_stage(self, numbers: Sequence[int]) -> None:
-        """Try one protocol for each number."""
-        part = self._stage % len(self._parts)
-        seed = 1000 * self.seeds[0] + 100 * self.seeds[1] + self._stage
-        study = self._study(part, startup=ceil(STARTUP * len(numbers)), seed=seed)
-        remaining = iter(numbers)
-
-        def attempt(trial: optuna.Trial) -> float:
-            return self._attempt(trial, next(remaining))
-
-        changes: list[dict[str, Any]] = []
-        if self._best:
-            changes = single_changes(self._best, self._parts[part])
-            order = np.random.default_rng(seed).permutation(len(changes))
-            changes = [changes[i] for i in order[: int(SINGLE * len(numbers))]]
-            study.add_trial(self._best)
-            begun = len(study.trials)
-            for change in changes:
-                study.enqueue_trial(change)
-            study.optimize(attempt, n_trials=len(changes))
-            better = improvements(self._best, study.trials[begun:])
-            if len(better) > 1:
-                study.enqueue_trial(combined(self._best, better))
-        elif self.seeds[1] == 0 and (first := self.space.first_trial(self.runner.benches)):
-            study.enqueue_trial(first)
+        """Try one protocol for each number, with changes of one part of the choices."""
+        part = self._stage % len(self._changed)
+        free = self._changed[part]
+        study = self._study(free, len(numbers), self._tried[part])
+        attempt = self._attempts(numbers, self._cells)
+        changes = single_changes(self._best, free)
+        order = np.random.default_rng(self._seed).permutation(len(changes))
+        changes = [changes[i] for i in order[: int(SINGLE * len(numbers))]]
+        study.add_trial(self._best)
+        begun = len(study.trials)
+        for change in changes:
+            study.enqueue_trial(change)
+        study.optimize(attempt, n_trials=len(changes))
+        better = improvements(self._best, study.trials[begun:])
+        if len(better) > 1:
+            study.enqueue_trial(combined(self._best, better))
         study.optimize(attempt, n_trials=len(numbers) - len(changes))
-        self._best, self.least = study.best_trial, study.best_value
         self._tried[part] = study.trials
+        self._end_stage(study)
+
+    @property
+    def _seed(self) -> int:
+        return 1000 * self.seeds[0] + 100 * self.seeds[1] + self._stage
+
+    def _end_stage(self, study: optuna.Study) -> None:
+        self._best, self.least = study.best_trial, study.best_value
         self._stage += 1
 
-    def _study(self, part: int, startup: int, seed: int) -> optuna.Study:
-        """Return a stage's study, which keeps the choices of all other parts as they are best.
+    def _study(
+        self, free: Iterable[str], n_trials: int, known: Iterable[optuna.trial.FrozenTrial] = ()
+    ) -> optuna.Study:
+        """Return a study that varies the free choices, and keeps all others as they are best.
 
-        The sampler knows the trials of earlier stages of this part, though other choices have
-        changed since. The pruner compares the stage's own trials.
+        The sampler knows the trials of earlier stages with the same free choices, though others
+        have changed since. The pruner compares the study's own trials.
         """
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         best = self._best.params if self._best else {}
-        fixed = {name: value for name, value in best.items() if name not in self._parts[part]}
+        fixed = {name: value for name, value in best.items() if name not in free}
+        tpe = optuna.samplers.TPESampler(
+            multivariate=True, n_startup_trials=ceil(STARTUP * n_trials), seed=self._seed
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.PartialFixedSampler(
-                fixed,
-                optuna.samplers.TPESampler(multivariate=True, n_startup_trials=startup, seed=seed),
-            )
+            sampler = optuna.samplers.PartialFixedSampler(fixed, tpe)
         pruner = optuna.pruners.SuccessiveHalvingPruner(
             min_resource=FIRST * len(self.runner.benches), reduction_factor=2
         )
         study = optuna.create_study(sampler=sampler, pruner=pruner)
-        for trial in self._tried[part]:
+        for trial in known:
             study.add_trial(
                 optuna.trial.create_trial(
                     state=trial.state,
@@ -241,8 +258,17 @@ class _Start:
             )
         return study
 
-    def _attempt(self, trial: optuna.Trial, number: int) -> float:
-        """Run a protocol on the rows and replications that the optimiser sees."""
+    def _attempts(
+        self, numbers: Iterable[int], cells: Sequence[tuple[int, str, Any]]
+    ) -> Callable[[optuna.Trial], float]:
+        """Return the function that runs each trial of a study on cells, with the next number."""
+        remaining = iter(numbers)
+        return lambda trial: self._attempt(trial, next(remaining), cells)
+
+    def _attempt(
+        self, trial: optuna.Trial, number: int, cells: Sequence[tuple[int, str, Any]]
+    ) -> float:
+        """Run a protocol on cells that the optimiser sees, until it is in the worse half."""
         import optuna
 
         space, tables = self.space, self.runner.benches
@@ -251,17 +277,17 @@ class _Start:
             protocol[name] = _suggest(trial, choice) if choice.concerns(*tables) else ""
         weight = space.search_of(tables).contrast_weight
         runs = pd.DataFrame()
-        for step, (_, table, cell) in enumerate(self._cells, start=1):
+        for step, (_, table, cell) in enumerate(cells, start=1):
             runs = pd.concat([runs, self.runner.run([protocol], {table: [cell]})])
             value = objective(runs, self.printed, space.claim, weight)
             trial.report(value, step)
-            if step < len(self._cells) and trial.should_prune():
+            pruned = step < len(cells) and trial.should_prune()
+            if pruned:
                 break
-        complete = step == len(self._cells)
-        ended = {"trial": number, "objective": value, "complete": complete}
+        ended = {"trial": number, "objective": value, "complete": step == len(self._cells)}
         ended |= {"seed": self.seeds[0], "start": self.seeds[1]}
         self.found.append((protocol | ended, runs))
-        if not complete:
+        if pruned:
             raise optuna.TrialPruned
         return value
 

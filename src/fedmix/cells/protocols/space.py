@@ -37,9 +37,9 @@ TRIED, CONFIRMED, COMPARED, JUDGED = "tried", "confirmed", "compared", "judged"
 #: Replications from here on judge protocols; those before chose them.
 FRESH = 1000
 
-#: Starts of a search, the stages of each, and all stages, with equally many trials. The best start
-#: has the stages that remain.
-STARTS, EARLY_STAGES, STAGES = 3, 2, 18
+#: Starts of a search, the parts of its trials that each one screens, and all parts, with equally
+#: many trials. Each start then has one part, and the best start those that remain.
+STARTS, SCREENING, PARTS = 5, 3, 26
 
 
 class Column(Declared):
@@ -98,10 +98,7 @@ class Draw(Declared):
 class Optimizer(Declared):
     """The optimiser, which looks for the protocol that gives some rows of a table."""
 
-    trials: int = Field(
-        ge=STAGES,
-        description=f"Number of protocols that it tries, from each seed, in {STAGES} stages.",
-    )
+    trials: int = Field(ge=PARTS, description="Number of protocols that it tries, from each seed.")
     replications: int = Field(
         ge=1, description="Number of replications that it sees; a trial ends early if it is poor."
     )
