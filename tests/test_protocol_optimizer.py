@@ -41,9 +41,14 @@ def far_from_the_best(protocol):
     return 0.1 + away + (protocol["scaling"] != "global")
 
 
+#: The trials of each of five starts: 29 are screened, one runs in full, ten are a stage.
+START, SCREENED = 40, 29
+
+
 @pytest.fixture(scope="module")
 def own():
     own = space()
+    own = own.model_copy(update={"search": own.search.model_copy(update={"trials": 260})})
     spreads = {"weight": 1.0, "between": [0.01, 100], "log": True}
     own.choices["first"] = Choice(
         name="first", silent="", values={"x": spreads}, methods={"FedGrEM": "initial_penalty"}
@@ -67,19 +72,41 @@ def test_the_optimiser_finds_the_category_and_the_number(found):
     assert best["objective"] == trials["objective"].min()
 
 
-def test_a_trial_in_the_worse_half_ends_after_three_replications(own, found):
-    _, trials, runs = found
+def replications_of(runs):
     runs = runs[runs["kind"] == "tried"]
-    ran = runs.groupby(["protocol", "method"])["replication"].nunique().groupby("protocol").max()
-    assert set(ran[trials.loc[~trials["complete"], "protocol"]]) == {3}
-    assert 0.3 < trials["complete"].mean() < 0.8
+    return runs.groupby(["protocol", "method"])["replication"].nunique().groupby("protocol").max()
+
+
+def test_a_start_screens_on_three_replications_and_runs_the_best_protocol_in_full(own, found):
+    _, trials, runs = found
+    ran = replications_of(runs)
+    for start in range(5):
+        of_start = trials.iloc[start * START :]
+        screened, full = of_start.iloc[:SCREENED], of_start.iloc[SCREENED]
+        assert set(ran[screened["protocol"]]) == {3}
+        assert not screened["complete"].any()
+        assert full["complete"]
+        best = screened.loc[screened["objective"].idxmin()]
+        assert (full[list(own.choices)] == best[list(own.choices)]).all()
+
+
+def test_a_trial_in_the_worse_half_ends_after_three_replications(found):
+    _, trials, runs = found
+    ran = replications_of(runs)
+    in_stages = trials[(trials["trial"] % START > SCREENED) | (trials["trial"] >= 5 * START)]
+    assert set(ran[in_stages.loc[~in_stages["complete"], "protocol"]]) == {3}
+    assert 0.3 < in_stages["complete"].mean() < 0.8
+    assert set(runs.loc[runs["kind"] == "tried", "n_contaminated"]) == {0}  # the other is held out
+
+
+def test_the_best_few_of_each_start_compete_on_further_replications(found):
+    _, trials, runs = found
     few = trials["confirmed"].notna()
-    assert set(ran[trials.loc[few, "protocol"]]) == {6}  # four, and two on which the best compete
+    assert set(replications_of(runs)[trials.loc[few, "protocol"]]) == {6}  # four, and two further
     best = trials[trials["complete"]].drop_duplicates(["start", "objective"])
     for start, competing in trials[few].groupby("start"):
-        expected = best.loc[best["start"] == start, "objective"].nsmallest(4)
+        expected = best.loc[best["start"] == start, "objective"].nsmallest(3)
         assert sorted(competing["objective"]) == expected.tolist()
-    assert set(runs["n_contaminated"]) == {0}  # the other row is held out
 
 
 def test_the_optimiser_weighs_contrasts(own):
@@ -98,15 +125,13 @@ def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found
     _, trials, _ = found
     others, alone = parts_of(own, ["one"])
     assert (others, alone) == (["scaling", "rounds"], ["penalty", "first"])
-    # The second of three starts has the third and the fourth of 18 stages; the last stages are of
-    # the best start, which begins with the choices of other methods.
-    stages = np.array_split(np.arange(len(trials)), 18)
-    second = [(1, others, stages[3])]
     best_start = trials["start"].iloc[-1]
-    late = [
-        (best_start, fixed, own) for fixed, own in zip([alone, others], stages[6:8], strict=True)
+    stages = [(1, others, range(70, 80))]  # the second start's
+    late = [range(n, n + 10) for n in range(5 * START, 260, 10)]
+    stages += [
+        (best_start, fixed, own) for fixed, own in zip(3 * [alone, others], late, strict=True)
     ]
-    for number, fixed, numbers in second + late:
+    for number, fixed, numbers in stages:
         start = trials[trials["start"] == number]
         before, stage = start[start["trial"] < numbers[0]], trials.iloc[numbers]
         best = before.loc[before.loc[before["complete"], "objective"].idxmin()]
@@ -117,11 +142,10 @@ def test_stages_change_the_methods_own_choices_and_the_others_in_turn(own, found
 
 def test_the_start_with_the_best_protocol_has_the_stages_that_remain(found):
     _, trials, _ = found
-    stages = np.array_split(np.arange(len(trials)), 18)
-    starts = [trials["start"].iloc[stage].unique().tolist() for stage in stages]
-    early = trials.iloc[: stages[6][0]]
+    early, late = trials.iloc[: 5 * START], trials.iloc[5 * START :]
+    assert early["start"].tolist() == [number for number in range(5) for _ in range(START)]
     least = early[early["complete"]].groupby("start")["objective"].min()
-    assert starts == 2 * [[0]] + 2 * [[1]] + 2 * [[2]] + 12 * [[least.idxmin()]]
+    assert set(late["start"]) == {least.idxmin()}
 
 
 def trial(value, **params):
@@ -177,14 +201,16 @@ def test_a_search_is_the_same_from_the_same_seed(own, found):
     assert not trials["first"].equals(other["first"])
 
 
-def test_every_seed_begins_with_the_first_trial(own):
+def test_the_first_start_of_every_seed_runs_the_first_trial_in_full(own):
     given = {"first": "2.5 x", "scaling": "global"}
     table = own.tables["one"].model_copy(update={"first_trial": given})
     begun = own.model_copy(update={"tables": {"one": table}})
     for seed in (1, 2):
         trials, _ = optimize(begun, MadeUp(begun, far_from_the_best), {"one": PRINTED}, seed)
-        assert trials.iloc[0][list(given)].to_dict() == given
-        assert trials.loc[trials["start"] == 1, "first"].iloc[0] != "2.5 x"
+        first = trials.iloc[SCREENED]
+        assert first[list(given)].to_dict() == given
+        assert first["complete"]
+        assert "2.5 x" not in set(trials.loc[trials["start"] == 1, "first"])
     assert begun.first_trial(["one", "two"]) == {}  # a common protocol begins with none
 
 

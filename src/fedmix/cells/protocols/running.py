@@ -182,17 +182,18 @@ class _Start:
 
     def screen(self, numbers: Sequence[int]) -> None:
         """Try one protocol for each number on the first cells, and the best one on all cells."""
-        tables = self.runner.benches
-        given = self.space.first_trial(tables) if self.seeds[1] == 0 else {}
-        n_full = 2 if given else 1
-        few = self._cells[: FIRST * len(tables)]
-        study = self._study([*self.space.choices], len(numbers) - n_full)
-        study.optimize(self._attempts(numbers[:-n_full], few), len(numbers) - n_full)
-        full = self._study([*self.space.choices], n_full)
-        for protocol in (study.best_params, given)[:n_full]:
-            full.enqueue_trial(protocol)
-        full.optimize(self._attempts(numbers[-n_full:], self._cells), n_full)
-        self._end_stage(full)
+        free, tables = [*self.space.choices], self.runner.benches
+        first = self.space.first_trial(tables) if self.seeds[1] == 0 else {}
+        given = [first] if first else []
+        n_screened = len(numbers) - 1 - len(given)
+        study = self._study(free, n_screened)
+        study.optimize(self._attempts(numbers, self._cells[: FIRST * len(tables)]), n_screened)
+        alone = []  # so that none of them ends early
+        for number, protocol in zip(numbers[n_screened:], [study.best_params, *given], strict=True):
+            alone.append(self._study(free, 1))
+            alone[-1].enqueue_trial(protocol)
+            alone[-1].optimize(self._attempts([number], self._cells), 1)
+        self._end_stage(min(alone, key=lambda study: study.best_value))
 
     def run_stage(self, numbers: Sequence[int]) -> None:
         """Try one protocol for each number, with changes of one part of the choices."""
