@@ -87,7 +87,7 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
     least, most = drawn["replications"].min(), drawn["replications"].max()
     times = str(most) if least == most else f"{least} to {most}"
     search = space.search_of(tables)
-    first = " Each seed first tries a protocol that was found in another way."
+    first = " Each seed also tries a protocol that was found in another way."
     weight = f" A contrast counts {search.contrast_weight:g} times as much as a value of the table."
     return (
         f"Tried on {names}: {drawn['protocol'].nunique()} protocols drawn by how natural each "
