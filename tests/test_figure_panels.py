@@ -253,8 +253,9 @@ def test_a_caption_has_the_fewest_and_the_most_replications_of_drawn_protocols()
 
 
 def test_a_path_is_the_least_objective_so_far():
-    objectives = [3.0, np.inf, 2.0, 5.0]  # the second did not come to an end
-    trials = pd.DataFrame({"trial": range(4), "objective": objectives})
+    objectives = [3.0, np.inf, 2.0, 5.0, 1.0]  # the second did not come to an end
+    kinds = [*4 * ["tried"], "confirmed"]  # the last stage sees other replications
+    trials = pd.DataFrame({"trial": range(5), "objective": objectives, "kind": kinds})
     [line] = _path(trials.assign(seed=1, start=0, complete=True)).axes[0].get_lines()
     assert (list(line.get_xdata()), list(line.get_ydata())) == ([0, 2, 3], [3.0, 2.0, 2.0])
 

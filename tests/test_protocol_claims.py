@@ -270,7 +270,7 @@ def test_a_search_of_some_data_sets_answers_for_these_alone():
     found = design[~design["protocol"].isin(dealt)].iloc[:1]
     judged = made[made["protocol"].isin(found["protocol"])]
     judged, found = (part.assign(protocol="s1.0") for part in (judged, found))
-    found = found.assign(confirmed=0.5)
+    found = found.assign(kind="confirmed")
     search = search_of(own, kept_of(own, design, made, found, judged, printed))
 
     beside = search.searched_cells()

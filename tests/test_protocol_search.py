@@ -116,7 +116,7 @@ def search(own):
                 "trial": 0,
                 "objective": 1.0,
                 "complete": True,
-                "confirmed": float(seed),
+                "kind": "confirmed",
             }
             | design.iloc[seed].drop("protocol").to_dict()
             for seed in (1, 2)

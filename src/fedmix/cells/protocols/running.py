@@ -8,9 +8,9 @@ claim's method alone and all the rest. They begin with protocols that differ fro
 far in one choice, and then make all of these changes that are improvements together. Stages lead to
 a nearby optimum, so a search starts several times. After one stage only the start with the best
 protocol goes on. A trial of a stage runs cell by cell, the first row first, and ends early if it is
-in the worse half (successive halving: Li et al. 2020). The best few of each start then compete on
-further replications, because the least of many objectives is partly luck. A search is the same in
-every run from the same seed.
+in the worse half (successive halving: Li et al. 2020). The last stage changes the choices of the
+claim's method on further replications, because the least of many objectives is partly luck. It
+begins with the choices of all starts. A search is the same in every run from the same seed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from fedmix.cells.protocols.space import (
     COMPARED,
     CONFIRMED,
     JUDGED,
+    LAST,
     PARTS,
+    SCREENED,
     SCREENING,
     STARTS,
     TRIED,
@@ -49,10 +51,8 @@ STARTUP = 0.3
 #: The largest share of a stage's trials that change one choice.
 SINGLE = 2 / 3
 #: Replications of the first row that screen protocols. A trial of a stage that is in the worse half
-#: after as many ends.
+#: after as many ends. In the last stage they are replications of all rows.
 FIRST = 3
-#: How many of the best trials of each start compete.
-FEW = 3
 
 
 def draw_protocols(space: Space) -> pd.DataFrame:
@@ -125,41 +125,33 @@ def optimize(
     """Search for the protocol that gives the runner's tables, the same for all of them.
 
     Return the trials, and all runs with their ``kind``: "tried", "compared" or "judged". The best
-    few trials of each start have a ``confirmed`` objective, on further replications. The best
-    protocol by this one then runs on all rows: on further replications, which rank it among those
-    of other seeds, and on fresh ones, which judge it.
+    protocol is that of the last stage. It runs on all rows: on further replications, which rank it
+    among those of other seeds, and on fresh ones, which judge it.
     """
     tables = runner.benches
-    search = space.search_of(tables)
-    parts = [own.tolist() for own in np.array_split(range(search.trials), PARTS)]
+    parts = [own.tolist() for own in np.array_split(range(space.search_of(tables).trials), PARTS)]
     starts = [_Start(space, runner, printed, (seed, number)) for number in range(STARTS)]
     for start in starts:
         start.screen([number for _ in range(SCREENING) for number in parts.pop(0)])
         start.run_stage(parts.pop(0))
-    best_start = min(starts, key=lambda start: start.least)
-    for numbers in parts:
+    best_start, *others = sorted(starts, key=lambda start: start.best.value)
+    for numbers in parts[:-LAST]:
         best_start.run_stage(numbers)
+    numbers = [number for part in parts[-LAST:] for number in part]
+    best_start.run_last_stage(numbers, [start.best.params for start in (best_start, *others)])
     found = [trial for start in starts for trial in start.found]
     frame = pd.DataFrame([trial for trial, _ in found]).sort_values("trial", ignore_index=True)
-    few = frame[frame["complete"]].sort_values("objective", kind="stable")
-    few = few.drop_duplicates(["start", "objective"]).groupby("start").head(FEW)
-    few = few.drop_duplicates(list(space.choices))
-    further = runner.run(few.to_dict("records"), space.cells(CONFIRMED, tables))
-    by_protocol = further.groupby("protocol")
-    confirmed = by_protocol.apply(
-        objective, printed, space.claim, search.contrast_weight, include_groups=False
-    )
-    frame["confirmed"] = frame["protocol"].map(confirmed)
-    best = frame.sort_values(["confirmed", "trial"]).head(1).to_dict("records")
+    confirmed = frame[frame["complete"] & (frame["kind"] == CONFIRMED)]
+    best = confirmed.sort_values("objective", kind="stable").head(1).to_dict("records")
     runs = {kind: runner.run(best, space.cells(kind, tables)) for kind in (COMPARED, JUDGED)}
-    runs = {TRIED: pd.concat([*(own for _, own in found), further])} | runs
+    runs = {TRIED: pd.concat([own for _, own in found])} | runs
     return frame, pd.concat(runs, names=["kind"]).reset_index("kind").reset_index(drop=True)
 
 
 class _Start:
     """One start of a search: a screening, and stages.
 
-    ``found`` has each trial with its runs, and ``least`` is the best objective so far.
+    ``found`` has each trial with its runs, and ``best`` is the trial with the least objective.
     """
 
     def __init__(
@@ -171,61 +163,82 @@ class _Start:
     ) -> None:
         self.space, self.runner, self.printed, self.seeds = space, runner, printed, seeds
         self.found: list[tuple[dict[str, Any], pd.DataFrame]] = []
-        self.least = np.inf
-        self._best: optuna.trial.FrozenTrial | None = None
+        self.best: optuna.trial.FrozenTrial | None = None
         self._stage = 0
-        self._changed = parts_of(space, runner.benches)
+        tables = runner.benches
+        self._changed = parts_of(space, tables)
         self._tried: list[list[optuna.trial.FrozenTrial]] = [[] for _ in self._changed]
-        by_table = space.cells(TRIED, runner.benches)
-        cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
-        self._cells = sorted(cells, key=itemgetter(0))  # the same row of all tables in turn
+        tried, further = (_in_turn(space.cells(kind, tables)) for kind in (TRIED, CONFIRMED))
+        further.sort(key=lambda cell: cell[1][1])  # all rows of one replication, then the next
+        n_rows = sum(len(space.searched_rows(table)) for table in tables)
+        #: How many cells a trial of a kind runs before it can end early.
+        self._first = {TRIED: FIRST * len(tables), CONFIRMED: FIRST * n_rows}
+        screening = tried[: self._first[TRIED]]
+        self._cells = {SCREENED: screening, TRIED: tried, CONFIRMED: further}
 
     def screen(self, numbers: Sequence[int]) -> None:
         """Try one protocol for each number on the first cells, and the best one on all cells."""
-        free, tables = [*self.space.choices], self.runner.benches
-        first = self.space.first_trial(tables) if self.seeds[1] == 0 else {}
-        given = [first] if first else []
-        n_screened = len(numbers) - 1 - len(given)
-        study = self._study(free, n_screened)
-        study.optimize(self._attempts(numbers, self._cells[: FIRST * len(tables)]), n_screened)
-        alone = []  # so that none of them ends early
-        for number, protocol in zip(numbers[n_screened:], [study.best_params, *given], strict=True):
-            alone.append(self._study(free, 1))
-            alone[-1].enqueue_trial(protocol)
-            alone[-1].optimize(self._attempts([number], self._cells), 1)
+        first = self.space.first_trial(self.runner.benches) if self.seeds[1] == 0 else {}
+        n_given = 2 if first else 1
+        screened = self._study([*self.space.choices], len(numbers) - n_given)
+        screened.optimize(self._attempts(numbers, SCREENED), len(numbers) - n_given)
+        given = [screened.best_params, first][:n_given]
+        alone = [self._run_alone(*each) for each in zip(given, numbers[-n_given:], strict=True)]
         self._end_stage(min(alone, key=lambda study: study.best_value))
+
+    def _run_alone(self, params: dict[str, Any], number: int) -> optuna.Study:
+        """Return a study with one trial, which therefore does not end early."""
+        study = self._study([*self.space.choices], 1)
+        study.enqueue_trial(params)
+        study.optimize(self._attempts([number], TRIED), 1)
+        return study
 
     def run_stage(self, numbers: Sequence[int]) -> None:
         """Try one protocol for each number, with changes of one part of the choices."""
         part = self._stage % len(self._changed)
         free = self._changed[part]
         study = self._study(free, len(numbers), self._tried[part])
-        attempt = self._attempts(numbers, self._cells)
-        changes = single_changes(self._best, free)
+        attempt = self._attempts(numbers, TRIED)
+        changes = single_changes(self.best, free)
         order = np.random.default_rng(self._seed).permutation(len(changes))
         changes = [changes[i] for i in order[: int(SINGLE * len(numbers))]]
-        study.add_trial(self._best)
+        study.add_trial(self.best)
         begun = len(study.trials)
         for change in changes:
             study.enqueue_trial(change)
         study.optimize(attempt, n_trials=len(changes))
-        better = improvements(self._best, study.trials[begun:])
+        better = improvements(self.best, study.trials[begun:])
         if len(better) > 1:
-            study.enqueue_trial(combined(self._best, better))
+            study.enqueue_trial(combined(self.best, better))
         study.optimize(attempt, n_trials=len(numbers) - len(changes))
         self._tried[part] = study.trials
         self._end_stage(study)
+
+    def run_last_stage(self, numbers: Sequence[int], begun: Iterable[dict[str, Any]]) -> None:
+        """Change the choices of the claim's method, on further replications.
+
+        The first trials have these choices from the protocols that are ``begun`` with.
+        """
+        free = self._changed[-1]
+        study = self._study(free, len(numbers), kind=CONFIRMED)
+        for params in begun:
+            study.enqueue_trial(self.best.params | {name: params[name] for name in free})
+        study.optimize(self._attempts(numbers, CONFIRMED), len(numbers))
 
     @property
     def _seed(self) -> int:
         return 1000 * self.seeds[0] + 100 * self.seeds[1] + self._stage
 
     def _end_stage(self, study: optuna.Study) -> None:
-        self._best, self.least = study.best_trial, study.best_value
+        self.best = study.best_trial
         self._stage += 1
 
     def _study(
-        self, free: Iterable[str], n_trials: int, known: Iterable[optuna.trial.FrozenTrial] = ()
+        self,
+        free: Iterable[str],
+        n_trials: int,
+        known: Iterable[optuna.trial.FrozenTrial] = (),
+        kind: str = TRIED,
     ) -> optuna.Study:
         """Return a study that varies the free choices, and keeps all others as they are best.
 
@@ -235,7 +248,7 @@ class _Start:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        best = self._best.params if self._best else {}
+        best = self.best.params if self.best else {}
         fixed = {name: value for name, value in best.items() if name not in free}
         tpe = optuna.samplers.TPESampler(
             multivariate=True, n_startup_trials=ceil(STARTUP * n_trials), seed=self._seed
@@ -244,7 +257,7 @@ class _Start:
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             sampler = optuna.samplers.PartialFixedSampler(fixed, tpe)
         pruner = optuna.pruners.SuccessiveHalvingPruner(
-            min_resource=FIRST * len(self.runner.benches), reduction_factor=2
+            min_resource=self._first[kind], reduction_factor=2
         )
         study = optuna.create_study(sampler=sampler, pruner=pruner)
         for trial in known:
@@ -259,38 +272,40 @@ class _Start:
             )
         return study
 
-    def _attempts(
-        self, numbers: Iterable[int], cells: Sequence[tuple[int, str, Any]]
-    ) -> Callable[[optuna.Trial], float]:
-        """Return the function that runs each trial of a study on cells, with the next number."""
+    def _attempts(self, numbers: Iterable[int], kind: str) -> Callable[[optuna.Trial], float]:
+        """Return the function that runs each trial of a study, with the next number."""
         remaining = iter(numbers)
-        return lambda trial: self._attempt(trial, next(remaining), cells)
+        return lambda trial: self._attempt(trial, next(remaining), kind)
 
-    def _attempt(
-        self, trial: optuna.Trial, number: int, cells: Sequence[tuple[int, str, Any]]
-    ) -> float:
-        """Run a protocol on cells that the optimiser sees, until it is in the worse half."""
+    def _attempt(self, trial: optuna.Trial, number: int, kind: str) -> float:
+        """Run a protocol on the cells of a kind of trials, until it is in the worse half."""
         import optuna
 
-        space, tables = self.space, self.runner.benches
+        space, tables, cells = self.space, self.runner.benches, self._cells[kind]
         protocol = {"protocol": f"s{self.seeds[0]}.{number}"}
         for name, choice in space.choices.items():  # empty where no table depends on it
             protocol[name] = _suggest(trial, choice) if choice.concerns(*tables) else ""
         weight = space.search_of(tables).contrast_weight
         runs = pd.DataFrame()
-        for step, (_, table, cell) in enumerate(cells, start=1):
+        for step, (table, cell) in enumerate(cells, start=1):
             runs = pd.concat([runs, self.runner.run([protocol], {table: [cell]})])
             value = objective(runs, self.printed, space.claim, weight)
             trial.report(value, step)
             pruned = step < len(cells) and trial.should_prune()
             if pruned:
                 break
-        ended = {"trial": number, "objective": value, "complete": step == len(self._cells)}
+        ended = {"trial": number, "kind": kind, "objective": value, "complete": not pruned}
         ended |= {"seed": self.seeds[0], "start": self.seeds[1]}
         self.found.append((protocol | ended, runs))
         if pruned:
             raise optuna.TrialPruned
         return value
+
+
+def _in_turn(by_table: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
+    """Return cells with their table: the first of all tables, then the second, and so on."""
+    cells = [(i, table, cell) for table, own in by_table.items() for i, cell in enumerate(own)]
+    return [(table, cell) for _, table, cell in sorted(cells, key=itemgetter(0))]
 
 
 def parts_of(space: Space, tables: Collection[str]) -> list[list[str]]:

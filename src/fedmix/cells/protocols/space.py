@@ -30,16 +30,20 @@ KEPT = ("protocols.csv", "runs.parquet")
 #: Kinds of protocols that test a claim: drawn at random, or near the published values.
 DRAWN, NEAR = "drawn", "near"
 
-#: Kinds of runs beside the drawn ones: of the optimiser, of its best few, of the best protocol of
+#: Kinds of runs beside the drawn ones: of the optimiser, of its last stage, of the best protocol of
 #: each seed, which rank them, and of these on fresh replications.
 TRIED, CONFIRMED, COMPARED, JUDGED = "tried", "confirmed", "compared", "judged"
+
+#: Trials of the optimiser that screen protocols; the others are tried or confirmed.
+SCREENED = "screened"
 
 #: Replications from here on judge protocols; those before chose them.
 FRESH = 1000
 
-#: Starts of a search, the parts of its trials that each one screens, and all parts, with equally
-#: many trials. Each start then has one part, and the best start those that remain.
-STARTS, SCREENING, PARTS = 5, 3, 26
+#: Starts of a search, the parts of its trials that each one screens, those of the last stage, and
+#: all parts, with equally many trials. Each start has one part after its screening, and the best
+#: start those that remain.
+STARTS, SCREENING, LAST, PARTS = 5, 3, 2, 26
 
 
 class Column(Declared):
@@ -104,7 +108,7 @@ class Optimizer(Declared):
     )
     confirmed: int = Field(
         ge=1,
-        description="Number of further replications, of the same rows, for the best few; as many "
+        description="Number of further replications, of the same rows, for the last stage; as many "
         "of all rows then rank the best of each seed.",
     )
     contrast_weight: float = Field(

@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocato
 
 from fedmix.cells.items import Item
 from fedmix.cells.protocols.kept import SHOWN
-from fedmix.cells.protocols.space import DRAWN, JUDGED, Space
+from fedmix.cells.protocols.space import DRAWN, JUDGED, TRIED, Space
 from fedmix.cells.unreported import choices_by_weight
 from fedmix.cells.verdicts import CHOICE_LEVEL
 from fedmix.errors import DataError
@@ -40,8 +40,8 @@ CAPTIONS = {
         "choices that the lead depends on most."
     ),
     "path": (
-        "The least objective so far by trial, in each start of each seed: the distance from the "
-        "published values and leads of the rows that the search sees."
+        "The least objective so far by trial, in each start of each seed, before the last stage: "
+        "the distance from the published values and leads of the rows that the search sees."
     ),
     "nearest": (
         "Fresh replications of the best protocol, and the means of the best of the other seeds, "
@@ -199,10 +199,11 @@ def _curve(space: Space, item: Item, drawn: pd.DataFrame, shares: pd.DataFrame) 
 
 
 def _path(trials: pd.DataFrame) -> Figure:
-    """Draw the least objective so far, in each start of each seed."""
+    """Draw the least objective so far, in each start of each seed, before the last stage."""
     figure = Figure(figsize=(4.5, 2.8))
     axis = figure.subplots()
-    complete = trials[trials["complete"] & np.isfinite(trials["objective"])]
+    in_full = trials["complete"] & (trials["kind"] == TRIED)
+    complete = trials[in_full & np.isfinite(trials["objective"])]
     for (seed, own), color in zip(complete.groupby("seed"), cycle(COLORS.values())):
         for start, of_start in own.groupby("start"):
             label = "_" if start else f"seed {seed}"
