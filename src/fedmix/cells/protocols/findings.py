@@ -95,7 +95,8 @@ def _tried(space: Space, target: str, scores: pd.DataFrame) -> str:
         f"{_count(search.seeds, 'seed')}, with {search.trials} "
         f"protocols for each (replications: {search.replications}, and in the last stage "
         f"{_count(search.confirmed, 'other')}; {space.row.replace('_', ' ')} {rows}). "
-        f"{search.confirmed} more of all rows rank the best of each seed, and {search.judged} fresh ones judge them."
+        f"{search.confirmed} more of all rows rank the best of each seed, and {search.judged} "
+        f"fresh ones judge them."
         f"{weight if search.contrast_weight != 1 else ''}"
         f"{first if space.first_trial(tables) else ''}"
     )
