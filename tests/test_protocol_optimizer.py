@@ -117,6 +117,22 @@ def test_the_last_stage_changes_the_methods_choices_on_further_replications(own,
     assert begun == of_starts[alone].to_dict("records")
 
 
+def test_a_trial_of_the_last_stage_runs_all_rows_of_three_replications_before_it_can_end(own):
+    search = own.search.model_copy(update={"confirmed": 8})
+    table = own.tables["one"].model_copy(update={"seen": [0, 2]})
+    both = own.model_copy(update={"search": search, "tables": {"one": table}})
+    trials, runs = optimize(both, MadeUp(both, far_from_the_best), {"one": PRINTED}, 1)
+    last = trials[trials["kind"] == "confirmed"]
+    ran = runs[(runs["kind"] == "tried") & runs["protocol"].isin(last["protocol"])]
+    by_trial = ran.groupby(["protocol", "n_contaminated"])["replication"].unique().map(list)
+    ended = by_trial[last.loc[~last["complete"], "protocol"]]
+    assert {len(replications) for replications in ended} <= {3, 6}
+    assert ended[ended.map(len) == 3].map(lambda own: own == [4, 5, 6]).all()
+    whole = by_trial[last.loc[last["complete"], "protocol"]]
+    assert (whole.map(len) == 8).all()
+    assert 0 < len(whole) < len(by_trial)
+
+
 def test_the_optimiser_weighs_contrasts(own):
     heavy = own.search.model_copy(update={"contrast_weight": 3.0})
     weighed = own.model_copy(update={"search": heavy})

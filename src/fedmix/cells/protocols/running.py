@@ -9,8 +9,9 @@ far in one choice, and then make all of these changes that are improvements toge
 a nearby optimum, so a search starts several times. After one stage only the start with the best
 protocol goes on. A trial of a stage runs cell by cell, the first row first, and ends early if it is
 in the worse half (successive halving: Li et al. 2020). The last stage changes the choices of the
-claim's method on further replications, because the least of many objectives is partly luck. It
-begins with the choices of all starts. A search is the same in every run from the same seed.
+claim's method on further replications, because the least of many objectives is partly luck. If the
+method has no choices of its own, it changes all of them. It begins with those of the best protocol
+of each start. A search is the same in every run from the same seed.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ STARTUP = 0.3
 #: The largest share of a stage's trials that change one choice.
 SINGLE = 2 / 3
 #: Replications of the first row that screen protocols. A trial of a stage that is in the worse half
-#: after as many ends. In the last stage they are replications of all rows.
+#: after as many ends, or later after twice as many, and so on. In the last stage they are
+#: replications of all rows.
 FIRST = 3
 
 
