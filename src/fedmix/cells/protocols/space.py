@@ -147,8 +147,8 @@ class Table(Declared):
     )
     first_trial: dict[str, str] = Field(
         {},
-        description="Choice -> value of a protocol that was found in another way. Each seed of the "
-        "optimiser tries it first.",
+        description="Choice -> value of a protocol that was found in another way. The first start "
+        "of each seed of the optimiser tries it in full.",
     )
     search: Optimizer | None = Field(
         None, description="How it is searched; as `search` of the space says by default."
